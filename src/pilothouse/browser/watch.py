@@ -1,0 +1,56 @@
+"""What happened in the browsers that nobody asked for at that moment: dialogs, downloads, crashes, errors.
+
+Above: the gate adds unseen events to the next result, doors forward them live. Below: nothing.
+"""
+
+import itertools
+import time
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+RING = 500
+
+
+class Event(msgspec.Struct, frozen=True):
+    """`text` is one line an agent can read; it may quote the page and is cleaned before it leaves."""
+
+    number: int
+    kind: str  # navigation | dialog | console_error | download | crash | tab_opened | tab_closed | file_chooser | browser
+    session: str
+    tab: str
+    text: str
+    time_ms: int
+
+
+class Watch:
+    """The event log of one session."""
+
+    def __init__(self, session: str) -> None:
+        self._session = session
+        self._numbers = itertools.count(1)
+        self._ring: deque[Event] = deque(maxlen=RING)
+        self._listeners: set[Callable[[Event], None]] = set()
+        self._seen = 0
+
+    def add(self, kind: str, tab: str, text: str) -> Event:
+        event = Event(next(self._numbers), kind, self._session, tab, text, int(time.time() * 1000))
+        self._ring.append(event)
+        for listener in tuple(self._listeners):
+            listener(event)
+        return event
+
+    def recent(self, since: int = 0) -> list[Event]:
+        return [event for event in self._ring if event.number > since]
+
+    def unseen(self) -> list[Event]:
+        """Events that no result has told of yet; asking marks them as told."""
+        events = self.recent(self._seen)
+        if events:
+            self._seen = events[-1].number
+        return events
+
+    def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
+        self._listeners.add(listener)
+        return lambda: self._listeners.discard(listener)

@@ -1,0 +1,1 @@
+"""Speaks the Chrome DevTools Protocol. Above: browser and providers. Below: errors."""

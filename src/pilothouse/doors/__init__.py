@@ -1,0 +1,1 @@
+"""The ways in: MCP, REST, command line. Above: clients. Below: the gate."""

@@ -1,0 +1,64 @@
+"""JSON Schemas that cost few tokens and say the whole truth.
+
+Above: tool. Below: nothing. msgspec writes the schema; here it loses what no reader needs: titles, defaults,
+indirection, and, for results, what lies deeper than one level.
+"""
+
+from typing import Any, cast
+
+import msgspec
+
+Schema = dict[str, Any]
+
+
+def input_schema(arguments: type[msgspec.Struct]) -> Schema:
+    schema = _inline(arguments)
+    return {**schema, "additionalProperties": False}
+
+
+def output_schema(data: Any) -> Schema:
+    """Names and kinds of the top-level fields."""
+    schema = _inline(data)
+    properties = {name: _shallow(one) for name, one in schema.get("properties", {}).items()}
+    return {"type": "object", "properties": properties} if properties else {"type": "object"}
+
+
+def _inline(model: Any) -> Schema:
+    (schema,), definitions = msgspec.json.schema_components([model], ref_template="{name}")
+    return cast(Schema, _compact(schema, definitions))
+
+
+def _compact(node: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_compact(item, definitions) for item in cast(list[Any], node)]
+    if not isinstance(node, dict):
+        return node
+    schema = cast(Schema, node)
+    if name := schema.get("$ref"):
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        return cast(Schema, _compact(definitions[name], definitions)) | rest
+    compact: Schema = {}
+    for key, value in schema.items():
+        if key == "properties":
+            compact[key] = {name: _compact(one, definitions) for name, one in cast(Schema, value).items()}
+        elif key not in ("title", "default") and not (key == "required" and not value):
+            compact[key] = value if key in ("enum", "required") else _compact(value, definitions)
+    if "enum" in compact and all(isinstance(one, str) for one in compact["enum"]):
+        compact["type"] = "string"
+    if "anyOf" in compact:
+        return _without_null(compact)
+    return compact
+
+
+def _without_null(schema: Schema) -> Schema:
+    """An optional argument is one that may be left out; nobody needs to read that it may be null too."""
+    options = [option for option in schema["anyOf"] if option.get("type") != "null"]
+    if len(options) > 1:
+        return {**schema, "anyOf": options}
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    return {**options[0], **rest}
+
+
+def _shallow(schema: Schema) -> Schema:
+    kind = schema.get("type")
+    return {"type": kind} if kind else {}

@@ -1,0 +1,192 @@
+"""One declaration per tool: `@tool` turns an annotated function into everything the doors need to know of it.
+
+Above: tools declare with it, the gate and the doors read `Tool` and `Registry`. Below: errors, result.
+The function's name is the tool's name, its module the group, its docstring the description, its annotations the
+schema, the class of its first parameter (`Tab`, `Session`, `Sessions`) what the gate hands to it.
+"""
+
+import enum
+import inspect
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Annotated, Any, Protocol, get_args, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from pilothouse.errors import Failure
+from pilothouse.result import Result
+from pilothouse.schema import input_schema, output_schema
+
+Target = Annotated[str | list[str], Meta(description="ref, CSS, text=, role=[name=]")]
+TimeoutMs = Annotated[int, Meta(ge=1, le=600_000)]
+
+
+class Access(enum.Enum):
+    """What a tool does to the world: the policy's first question."""
+
+    READ = "read"
+    VISIT = "visit"
+    WRITE = "write"
+    SENSITIVE = "sensitive"
+
+
+class Progress(Protocol):
+    """Tells the caller how far long work is; a tool asks for it by a parameter of this type."""
+
+    async def __call__(self, done: float, total: float | None, message: str) -> None: ...
+
+
+class Tool(msgspec.Struct, frozen=True):
+    name: str
+    group: str
+    access: Access
+    description: str
+    scope: str
+    handler: Callable[..., Awaitable[Result[Any]]]
+    arguments: type[msgspec.Struct]
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any]
+    example: dict[str, Any]
+    core: bool
+    queued: bool
+    progress_name: str
+    aliases: tuple[str, ...]
+    synonyms: dict[str, str]
+
+    def parse(self, args: dict[str, Any]) -> msgspec.Struct:
+        """The arguments as a typed struct, or `bad_request` with what was expected."""
+        fields = self.arguments.__struct_fields__
+        named = {self._canonical(key, fields): value for key, value in args.items()}
+        if len(named) < len(args):
+            raise self._refusal("the same argument is given twice under two names")
+        try:
+            return msgspec.convert(named, self.arguments, strict=False)
+        except msgspec.ValidationError as error:
+            raise self._refusal(str(error)) from None
+
+    def _canonical(self, key: str, fields: tuple[str, ...]) -> str:
+        if key in fields:
+            return key
+        for meaning in (self.synonyms.get(key), _SYNONYMS.get(key)):
+            if meaning in fields:
+                return str(meaning)
+        return key
+
+    def _refusal(self, reason: str) -> Failure:
+        required = self.input_schema.get("required", [])
+        shown = [name if name in required else f"{name}?" for name in self.input_schema["properties"]]
+        return Failure(
+            "bad_request",
+            f"{self.name}: {reason}",
+            details={"expected": self.input_schema},
+            suggestions=[f"{self.name} takes {', '.join(shown)}" if shown else f"{self.name} takes no arguments"],
+        )
+
+
+# Names that the founding documents and other products use for the same things: accepted, never listed.
+_SYNONYMS = {
+    "selector": "target", "ref": "target", "ref_id": "target", "element": "target",
+    "target_id": "tab", "tabId": "tab", "tab_id": "tab", "sessionId": "session", "session_id": "session",
+    "timeout": "timeout_ms", "timeoutMs": "timeout_ms", "waitUntil": "wait_until", "fullPage": "full_page",
+    "script": "expression", "code": "expression", "function_body": "expression",
+}  # fmt: skip
+
+_PLACES = {"Tab": ("session", "tab"), "Session": ("session",), "Sessions": ()}
+_declared: list[Tool] = []
+
+
+def tool(
+    access: Access,
+    *,
+    example: dict[str, Any],
+    core: bool = False,
+    queued: bool | None = None,
+    aliases: tuple[str, ...] = (),
+    synonyms: dict[str, str] | None = None,
+) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
+    """Declare a tool. Reads run beside others in the same tab, the rest in order; `queued` says otherwise."""
+
+    def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
+        hints = get_type_hints(handler, include_extras=True)
+        place, *rest = inspect.signature(handler).parameters.values()
+        scope = hints[place.name].__name__
+        progress_name = next((p.name for p in rest if hints[p.name] is Progress), "")
+        parameters = [p for p in rest if p.name != progress_name]
+        arguments = _struct(handler.__name__, parameters, hints, _PLACES[scope])
+        (data,) = get_args(hints["return"])
+        _declared.append(
+            Tool(
+                name=handler.__name__,
+                group=handler.__module__.rpartition(".")[2],
+                access=access,
+                description=" ".join(inspect.cleandoc(handler.__doc__ or "").split()),
+                scope=scope,
+                handler=handler,
+                arguments=arguments,
+                input_schema=input_schema(arguments),
+                output_schema=output_schema(data),
+                example=example,
+                core=core,
+                queued=access is not Access.READ if queued is None else queued,
+                progress_name=progress_name,
+                aliases=aliases,
+                synonyms=synonyms or {},
+            )
+        )
+        return handler
+
+    return declare
+
+
+def _struct(
+    name: str, parameters: list[inspect.Parameter], hints: dict[str, Any], places: tuple[str, ...]
+) -> type[msgspec.Struct]:
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    for parameter in parameters:
+        if parameter.default is inspect.Parameter.empty:
+            fields.append((parameter.name, hints[parameter.name]))
+        else:
+            fields.append((parameter.name, hints[parameter.name], parameter.default))
+    taken = {parameter.name for parameter in parameters}
+    fields += [(place, str, "") for place in places if place not in taken]
+    return msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True, frozen=True)
+
+
+class Registry:
+    """All tools of a daemon, by name and alias, in the order of their declaration."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._by_name: dict[str, Tool] = {}
+        self._aliases: dict[str, Tool] = {}
+        for one in tools:
+            self._by_name[one.name] = one
+            self._aliases |= dict.fromkeys(one.aliases, one)
+
+    def __iter__(self):
+        return iter(self._by_name.values())
+
+    def find(self, name: str) -> Tool:
+        found = self._by_name.get(name) or self._aliases.get(name)
+        if found is None:
+            raise Failure("unknown_tool", f"there is no tool called {name[:80]!r}", suggestions=_similar(name, self._by_name))
+        return found
+
+    def listed(self, sets: str) -> list[Tool]:
+        """The tools of `core`, `all`, or of names and groups separated by commas (`core` is then named too)."""
+        wanted = {part.strip() for part in sets.split(",") if part.strip()} or {"core"}
+        known = {"core", "all"} | set(self._by_name) | {one.group for one in self}
+        if unknown := sorted(wanted - known):
+            raise Failure("bad_request", f"unknown tool set: {', '.join(unknown)}", suggestions=[f"sets: {', '.join(sorted({'core', 'all'} | {t.group for t in self}))}"])
+        return [one for one in self if "all" in wanted or ("core" in wanted and one.core) or {one.name, one.group} & wanted]
+
+
+def _similar(name: str, names: Iterable[str]) -> list[str]:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(names), n=3, cutoff=0.5)
+    return [f"did you mean {one}?" for one in close]
+
+
+def declared() -> list[Tool]:
+    """Every tool whose module has been imported so far."""
+    return list(_declared)

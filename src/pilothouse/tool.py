@@ -2,7 +2,7 @@
 
 Above: tools declare with it, the gate and the doors read `Tool` and `Registry`. Below: errors, result.
 The function's name is the tool's name, its module the group, its docstring the description, its annotations the
-schema, the class of its first parameter (`Tab`, `Session`, `Sessions`) what the gate hands to it.
+schema, the class of its first parameter (`Tab`, `Session`, `OwnSessions`) what the gate hands to it.
 """
 
 import enum
@@ -19,6 +19,7 @@ from pilothouse.schema import input_schema, output_schema
 
 Target = Annotated[str | list[str], Meta(description="ref, CSS, text=, role=[name=]")]
 TimeoutMs = Annotated[int, Meta(ge=1, le=600_000)]
+Url = Annotated[str, Meta(max_length=65_536)]  # an address that will be opened: the gate checks it first
 
 
 class Access(enum.Enum):
@@ -36,6 +37,20 @@ class Progress(Protocol):
     async def __call__(self, done: float, total: float | None, message: str) -> None: ...
 
 
+class Runner(Protocol):
+    """Runs another tool through the whole corridor; a tool made of steps asks for it by a parameter of this type."""
+
+    async def __call__(self, name: str, args: dict[str, Any]) -> "Step": ...
+
+
+class Step(msgspec.Struct, frozen=True):
+    """How one step of a larger tool ended."""
+
+    text: str
+    data: dict[str, Any]
+    failed: bool
+
+
 class Tool(msgspec.Struct, frozen=True):
     name: str
     group: str
@@ -49,7 +64,11 @@ class Tool(msgspec.Struct, frozen=True):
     example: dict[str, Any]
     core: bool
     queued: bool
+    live: bool
     progress_name: str
+    runner_name: str
+    url_names: tuple[str, ...]
+    takes: frozenset[str]
     aliases: tuple[str, ...]
     synonyms: dict[str, str]
 
@@ -91,7 +110,7 @@ _SYNONYMS = {
     "script": "expression", "code": "expression", "function_body": "expression",
 }  # fmt: skip
 
-_PLACES = {"Tab": ("session", "tab"), "Session": ("session",), "Sessions": ()}
+_PLACES = {"Tab": ("session", "tab"), "Session": ("session",), "OwnSessions": ()}
 _declared: list[Tool] = []
 
 
@@ -101,17 +120,23 @@ def tool(
     example: dict[str, Any],
     core: bool = False,
     queued: bool | None = None,
+    live: bool = True,
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
-    """Declare a tool. Reads run beside others in the same tab, the rest in order; `queued` says otherwise."""
+    """Declare a tool.
+
+    Reads run beside others in the same tab, the rest in order; `queued` says otherwise. `live` tools need a page
+    that can answer: they wait until the last action has settled, and are refused while a dialog is open.
+    """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
         hints = get_type_hints(handler, include_extras=True)
         place, *rest = inspect.signature(handler).parameters.values()
         scope = hints[place.name].__name__
         progress_name = next((p.name for p in rest if hints[p.name] is Progress), "")
-        parameters = [p for p in rest if p.name != progress_name]
+        runner_name = next((p.name for p in rest if hints[p.name] is Runner), "")
+        parameters = [p for p in rest if p.name not in (progress_name, runner_name)]
         arguments = _struct(handler.__name__, parameters, hints, _PLACES[scope])
         (data,) = get_args(hints["return"])
         _declared.append(
@@ -128,7 +153,11 @@ def tool(
                 example=example,
                 core=core,
                 queued=access is not Access.READ if queued is None else queued,
+                live=live,
                 progress_name=progress_name,
+                runner_name=runner_name,
+                url_names=tuple(p.name for p in parameters if hints[p.name] is Url or hints[p.name] == Url),
+                takes=frozenset(p.name for p in parameters),
                 aliases=aliases,
                 synonyms=synonyms or {},
             )
@@ -168,16 +197,22 @@ class Registry:
     def find(self, name: str) -> Tool:
         found = self._by_name.get(name) or self._aliases.get(name)
         if found is None:
-            raise Failure("unknown_tool", f"there is no tool called {name[:80]!r}", suggestions=_similar(name, self._by_name))
+            message = f"there is no tool called {name[:80]!r}"
+            raise Failure("unknown_tool", message, suggestions=_similar(name, self._by_name))
         return found
 
     def listed(self, sets: str) -> list[Tool]:
         """The tools of `core`, `all`, or of names and groups separated by commas (`core` is then named too)."""
         wanted = {part.strip() for part in sets.split(",") if part.strip()} or {"core"}
-        known = {"core", "all"} | set(self._by_name) | {one.group for one in self}
-        if unknown := sorted(wanted - known):
-            raise Failure("bad_request", f"unknown tool set: {', '.join(unknown)}", suggestions=[f"sets: {', '.join(sorted({'core', 'all'} | {t.group for t in self}))}"])
-        return [one for one in self if "all" in wanted or ("core" in wanted and one.core) or {one.name, one.group} & wanted]
+        groups = {"core", "all"} | {one.group for one in self}
+        if unknown := sorted(wanted - groups - set(self._by_name)):
+            message = f"unknown tool set: {', '.join(unknown)}"
+            raise Failure("bad_request", message, suggestions=[f"sets: {', '.join(sorted(groups))}"])
+        return [one for one in self if _belongs(one, wanted)]
+
+
+def _belongs(one: Tool, wanted: set[str]) -> bool:
+    return "all" in wanted or ("core" in wanted and one.core) or bool({one.name, one.group} & wanted)
 
 
 def _similar(name: str, names: Iterable[str]) -> list[str]:

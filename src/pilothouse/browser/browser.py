@@ -1,0 +1,198 @@
+"""One browser and the contexts in it. A context is a world of its own: cookies, storage, tabs, network gate.
+
+Above: pool, sessions. Below: tab, cdp.
+"""
+
+import contextlib
+from pathlib import Path
+from typing import Any, Protocol
+
+from pilothouse.browser.downloads import Downloads
+from pilothouse.browser.signal import Signal
+from pilothouse.browser.tab import AUTO_ATTACH, Tab
+from pilothouse.cdp.connection import Channel, Connection, ProtocolError
+from pilothouse.errors import Failure
+
+OPEN_TIMEOUT_S = 10.0
+# A filter that admits both `tab` and `page` is refused; everything else is wanted.
+_FILTER = [{"type": kind, "exclude": True} for kind in ("browser", "tab", "browser_ui")] + [{}]
+
+
+class Gateway(Protocol):
+    """The context's way to the network, made elsewhere: its port, and why it refused somebody."""
+
+    @property
+    def port(self) -> int: ...
+    def reason(self, host: str, port: int) -> str: ...
+    def close(self) -> None: ...
+
+
+class Owner(Protocol):
+    """Who a context works for."""
+
+    def report(self, kind: str, tab: Tab, text: str) -> None: ...
+    def opened(self, tab: Tab) -> None: ...
+    def shut(self, tab: Tab) -> None: ...
+
+
+class Context:
+    def __init__(self, browser: "Browser", context_id: str, gateway: Gateway) -> None:
+        self.id = context_id
+        self.browser = browser
+        self.gateway = gateway
+        self.owner: Owner | None = None
+        self.viewport: tuple[int, int] = (1280, 800)
+        self.user_agent = ""
+        self.folder = Path()
+        self.upload_roots: list[Path] = []
+        self.downloads = Downloads()
+        self._tabs: dict[str, Tab] = {}
+        self._arrived = Signal()
+
+    @property
+    def tabs(self) -> list[Tab]:
+        return list(self._tabs.values())
+
+    async def open_tab(self, url: str = "about:blank", *, background: bool = True) -> Tab:
+        reply = await self.browser.root.send(
+            "Target.createTarget", url=url, browserContextId=self.id, background=background, timeout=OPEN_TIMEOUT_S
+        )
+        target_id = reply["targetId"]
+        if not await self._arrived.until(lambda: target_id in self._tabs, OPEN_TIMEOUT_S):
+            raise Failure("timeout", "the browser did not open a tab in time")
+        return self._tabs[target_id]
+
+    async def close_tab(self, tab: Tab) -> None:
+        await self.browser.root.send("Target.closeTarget", targetId=tab.target_id, timeout=OPEN_TIMEOUT_S)
+        await tab.signal.until(lambda: tab.closed or tab.dialog, OPEN_TIMEOUT_S)
+
+    async def close(self) -> None:
+        self.owner = None
+        with contextlib.suppress(Failure, ProtocolError):  # a browser that is gone took the context with it
+            await self.browser.root.send("Target.disposeBrowserContext", browserContextId=self.id, timeout=5)
+        self.browser.forget(self)
+        for tab in self.tabs:
+            tab.shut()
+        self.gateway.close()
+
+    def keep_files_in(self, folder: Path) -> None:
+        self.folder = folder
+        self.browser.root.post(
+            "Browser.setDownloadBehavior",
+            behavior="allowAndName",
+            browserContextId=self.id,
+            downloadPath=str(folder),
+            eventsEnabled=True,
+        )
+
+    def dress(self, tab: Tab) -> None:
+        """What every page of this context pretends to be."""
+        width, height = self.viewport
+        tab.channel.post(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+        )
+        if self.user_agent:
+            tab.channel.post("Emulation.setUserAgentOverride", userAgent=self.user_agent)
+
+    def attached(self, target: dict[str, Any], channel: Channel) -> None:
+        tab = Tab(self, target["targetId"], channel, opener=target.get("openerId", ""))
+        self.dress(tab)
+        self._tabs[tab.target_id] = tab
+        self._arrived.stir()
+        if self.owner:
+            self.owner.opened(tab)
+
+    def detached(self, target_id: str) -> None:
+        if tab := self._tabs.pop(target_id, None):
+            tab.shut()
+            if self.owner:
+                self.owner.shut(tab)
+
+    def report(self, kind: str, tab: Tab, text: str) -> None:
+        if self.owner:
+            self.owner.report(kind, tab, text)
+
+    def explain(self, url: str) -> str:
+        host, port = _authority(url)
+        return self.gateway.reason(host, port)
+
+
+class Browser:
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.root = connection.root
+        self._contexts: dict[str, Context] = {}
+        self._targets: dict[str, tuple[Context, str]] = {}
+        self.root.on("Target.attachedToTarget", self._attached)
+        self.root.on("Target.detachedFromTarget", self._detached)
+        self.root.on("Target.targetInfoChanged", lambda p: self._renamed(p["targetInfo"]))
+        self.root.on("Browser.downloadWillBegin", self._download_begins)
+        self.root.on("Browser.downloadProgress", self._download_moves)
+
+    @property
+    def alive(self) -> bool:
+        return not self.connection.closed.done()
+
+    async def start(self) -> None:
+        await self.root.send("Target.setAutoAttach", **AUTO_ATTACH, filter=_FILTER)
+        await self.root.send("Target.setDiscoverTargets", discover=True, filter=_FILTER)
+
+    async def open_context(self, gateway: Gateway) -> Context:
+        reply = await self.root.send(
+            "Target.createBrowserContext",
+            disposeOnDetach=True,
+            proxyServer=f"socks5://127.0.0.1:{gateway.port}",
+            proxyBypassList="<-loopback>",
+        )
+        context = Context(self, reply["browserContextId"], gateway)
+        self._contexts[context.id] = context
+        return context
+
+    def forget(self, context: Context) -> None:
+        self._contexts.pop(context.id, None)
+
+    def _attached(self, params: dict[str, Any]) -> None:
+        target = params["targetInfo"]
+        channel = self.connection.channel(params["sessionId"])
+        context = self._contexts.get(target.get("browserContextId", ""))
+        if target["type"] != "page" or context is None:
+            # Shared and service workers run; nobody but the network gate watches them.
+            channel.post("Runtime.runIfWaitingForDebugger")
+            return
+        self._targets[channel.id] = (context, target["targetId"])
+        context.attached(target, channel)
+
+    def _detached(self, params: dict[str, Any]) -> None:
+        context, target_id = self._targets.pop(params["sessionId"], (None, ""))
+        if context:
+            context.detached(target_id)
+
+    def _renamed(self, target: dict[str, Any]) -> None:
+        context = self._contexts.get(target.get("browserContextId", ""))
+        for tab in context.tabs if context else ():
+            if tab.target_id == target["targetId"]:
+                tab.title = target["title"]
+
+    def _download_begins(self, params: dict[str, Any]) -> None:
+        for context in self._contexts.values():
+            for tab in context.tabs:
+                if tab.frames.get(params["frameId"]):
+                    context.downloads.begin(params, tab.name)
+                    name = params["suggestedFilename"]
+                    context.report("download", tab, f'"{name}" started')
+
+    def _download_moves(self, params: dict[str, Any]) -> None:
+        for context in self._contexts.values():
+            if done := context.downloads.move(params):
+                tab = next((tab for tab in context.tabs if tab.name == done.tab), None)
+                if tab:
+                    context.report("download", tab, f'"{done.name}" {done.state} ({done.received_bytes} bytes)')
+
+
+def _authority(url: str) -> tuple[str, int]:
+    scheme, _, rest = url.partition("://")
+    authority = rest.partition("/")[0].partition("?")[0].partition("#")[0].rpartition("@")[2]
+    host, colon, port = authority.rpartition(":")
+    if not colon or not port.isdigit():
+        host, port = authority, ""
+    return host.strip("[]").lower(), int(port) if port else (443 if scheme in ("https", "wss") else 80)

@@ -1,0 +1,97 @@
+"""Pictures of a page: the viewport, the whole page, one element.
+
+Above: tools. Below: locate, input, cdp.
+"""
+
+import base64
+from typing import Any
+
+import msgspec
+
+from pilothouse.browser.input import owner_in, raise_if_unfit
+from pilothouse.browser.locate import Element, locate
+from pilothouse.browser.tab import Tab
+from pilothouse.cdp.connection import ProtocolError
+from pilothouse.errors import Failure
+
+CAPTURE_TIMEOUT_S = 15.0
+MAX_SIDE = 1568  # what models look at; more is scaled down by them anyway
+MAX_BYTES = 4_000_000
+MAX_PAGE_SIDE = 16_384  # what the browser can draw
+
+
+class Picture(msgspec.Struct, frozen=True):
+    data: bytes
+    mime_type: str
+    width: int
+    height: int
+    scale: float
+
+
+async def screenshot(
+    tab: Tab,
+    *,
+    target: str | list[str] | None,
+    full_page: bool,
+    image_format: str,
+    quality: int | None,
+    marks: bool,
+) -> Picture:
+    element = await locate(tab, target) if target else None
+    if not marks:
+        return await _shoot(tab, element, full_page, image_format, quality)
+    await tab.call("drawMarks", [await _label(tab, one) for one in await tab.call("inView")])
+    try:
+        return await _shoot(tab, element, full_page, image_format, quality)
+    finally:
+        await tab.call("clearMarks")
+
+
+async def _label(tab: Tab, local: int) -> list[Any]:
+    world = (tab.frame or tab.frames.main).world
+    return [local, tab.refs.number(world.uid, local) if world else ""]
+
+
+async def _shoot(tab: Tab, element: Element | None, full_page: bool, image_format: str, quality: int | None) -> Picture:
+    box = await _box(tab, element, full_page)
+    scale = min(1.0, MAX_SIDE / max(box["width"], box["height"], 1)) if not full_page else _page_scale(box)
+    options: dict[str, Any] = {"format": image_format, "optimizeForSpeed": True}
+    if image_format != "png":
+        options["quality"] = quality if quality is not None else 80
+    if element or full_page or scale < 1:
+        options |= {"clip": {**box, "scale": scale}, "captureBeyondViewport": bool(element) or full_page}
+    try:
+        reply = await tab.channel.send("Page.captureScreenshot", timeout=CAPTURE_TIMEOUT_S, **options)
+    except ProtocolError as error:
+        raise Failure("page_error", f"no picture could be taken: {error.reason}") from error
+    width, height = round(box["width"] * scale), round(box["height"] * scale)
+    return Picture(base64.b64decode(reply["data"]), f"image/{image_format}", width, height, scale)
+
+
+def _page_scale(box: dict[str, float]) -> float:
+    """A long page is kept readable: its width decides, up to what can be drawn at all."""
+    return min(1.0, MAX_SIDE / max(box["width"], 1), MAX_PAGE_SIDE / max(box["height"], 1))
+
+
+async def _box(tab: Tab, element: Element | None, full_page: bool) -> dict[str, float]:
+    if element:
+        return await _element_box(tab, element)
+    metrics = await tab.channel.send("Page.getLayoutMetrics", timeout=CAPTURE_TIMEOUT_S)
+    if full_page:
+        size = metrics["cssContentSize"]
+        return {"x": 0, "y": 0, "width": size["width"], "height": size["height"]}
+    view = metrics["cssVisualViewport"]
+    return {"x": view["pageX"], "y": view["pageY"], "width": view["clientWidth"], "height": view["clientHeight"]}
+
+
+async def _element_box(tab: Tab, element: Element) -> dict[str, float]:
+    """In coordinates of the whole page, frames around it counted in."""
+    box = await element.world.call("box", element.local)
+    raise_if_unfit(element, box)
+    x, y, frame = box["x"], box["y"], element.frame
+    while (parent := tab.frames.get(frame.parent)) is not None:
+        world = await tab.frames.ready(parent, CAPTURE_TIMEOUT_S)
+        origin = await world.call("frameOrigin", await owner_in(tab, frame, parent))
+        x, y, frame = x + origin["x"], y + origin["y"], parent
+    view = (await tab.channel.send("Page.getLayoutMetrics"))["cssVisualViewport"]
+    return {"x": x + view["pageX"], "y": y + view["pageY"], "width": box["width"], "height": box["height"]}

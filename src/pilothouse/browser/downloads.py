@@ -1,0 +1,43 @@
+"""Files that pages gave: what they are called, how far they are, where they lie.
+
+Above: browser, tools. Below: nothing. On disk a file bears the browser's own random name; the page's wish is data.
+"""
+
+from typing import Any
+
+import msgspec
+
+from pilothouse.browser.signal import Signal
+
+
+class Download(msgspec.Struct):
+    id: str
+    name: str
+    url: str
+    tab: str
+    state: str = "inProgress"  # inProgress | completed | canceled
+    received_bytes: int = 0
+    total_bytes: int = 0
+
+
+class Downloads:
+    def __init__(self) -> None:
+        self._by_id: dict[str, Download] = {}
+        self.signal = Signal()
+
+    def all(self) -> list[Download]:
+        return list(self._by_id.values())
+
+    def begin(self, params: dict[str, Any], tab: str) -> None:
+        self._by_id[params["guid"]] = Download(params["guid"], params["suggestedFilename"], params["url"], tab)
+        self.signal.stir()
+
+    def move(self, params: dict[str, Any]) -> Download | None:
+        """Take in progress; answers the download when it has just ended."""
+        download = self._by_id.get(params["guid"])
+        if download is None:
+            return None
+        before, download.state = download.state, params["state"]
+        download.received_bytes, download.total_bytes = int(params["receivedBytes"]), int(params["totalBytes"])
+        self.signal.stir()
+        return download if download.state != before else None

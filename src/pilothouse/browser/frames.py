@@ -1,0 +1,180 @@
+"""The frames of one tab: which channel speaks for each, which world belongs to it, how they nest.
+
+Above: tab. Below: world, cdp. Cross-origin frames have a channel of their own; the others share their parent's.
+A frame that moves between processes is "swapped": it keeps its id and gets another channel.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pilothouse.browser import world
+from pilothouse.browser.world import World
+from pilothouse.cdp.connection import Channel
+from pilothouse.errors import Failure
+
+# Documents left behind whose refs may come alive again when the browser goes back to them.
+KEPT_WORLDS = 50
+
+
+class Frame:
+    def __init__(self, frame_id: str, parent: str, channel: Channel) -> None:
+        self.id = frame_id
+        self.parent = parent
+        self.channel = channel
+        self.url = ""
+        self.name = ""
+        self.loader_id = ""
+        self.world: World | None = None
+        self.page_context: tuple[str, int] | None = None  # the page's own world: unique id and number
+        self.navigating = False
+        # Where this frame's element is in its parent: the parent's world and the local ref there.
+        self.owner: tuple[str, int] | None = None
+        self.arrived = asyncio.Event()
+
+    def settle_world(self, found: World) -> None:
+        self.world = found
+        self.arrived.set()
+
+    def drop_world(self) -> None:
+        self.world = None
+        self.page_context = None
+        self.arrived.clear()
+
+
+class Frames:
+    """`on_world_gone(uid)` tells that a document can never be reached again."""
+
+    def __init__(self, main_id: str, channel: Channel) -> None:
+        self.main = Frame(main_id, "", channel)
+        self._by_id: dict[str, Frame] = {main_id: self.main}
+        self._worlds: dict[str, World] = {}
+        self.on_world_gone: Callable[[str], None] = lambda uid: None
+        self.follow(channel)
+
+    def __iter__(self) -> Iterator[Frame]:
+        return iter(tuple(self._by_id.values()))
+
+    def get(self, frame_id: str) -> Frame | None:
+        return self._by_id.get(frame_id)
+
+    def world(self, uid: str) -> World | None:
+        return self._worlds.get(uid)
+
+    def children(self, frame: Frame) -> list[Frame]:
+        return [one for one in self._by_id.values() if one.parent == frame.id]
+
+    def is_root(self, frame: Frame) -> bool:
+        """The topmost frame of its channel: pointer positions count from its corner."""
+        parent = self._by_id.get(frame.parent)
+        return parent is None or parent.channel is not frame.channel
+
+    async def ready(self, frame: Frame, timeout: float) -> World:
+        """The frame's world, waiting for it while a document is being replaced."""
+        if frame.world is None:
+            try:
+                await asyncio.wait_for(frame.arrived.wait(), timeout)
+            except TimeoutError:
+                raise Failure("timeout", "the page's document did not appear in time") from None
+        assert frame.world
+        return frame.world
+
+    def follow(self, channel: Channel) -> None:
+        channel.on("Page.frameAttached", lambda p: self._attached(channel, p))
+        channel.on("Page.frameDetached", self._detached)
+        channel.on("Page.frameNavigated", lambda p: self.navigated(channel, p["frame"]))
+        channel.on("Page.navigatedWithinDocument", self._moved)
+        channel.on("Page.frameStartedLoading", lambda p: self._loading(p["frameId"], True))
+        channel.on("Page.frameStoppedLoading", lambda p: self._loading(p["frameId"], False))
+        channel.on("Runtime.executionContextCreated", lambda p: self._context_made(channel, p["context"]))
+        channel.on("Runtime.executionContextDestroyed", lambda p: self._context_lost(p["executionContextUniqueId"]))
+        channel.on("Runtime.executionContextsCleared", lambda p: self._cleared(channel))
+
+    def take_over(self, frame_id: str, parent_id: str, channel: Channel) -> None:
+        """A frame now runs in a process, hence on a channel, of its own."""
+        frame = self._frame(frame_id, channel)
+        frame.parent = frame.parent or parent_id
+        frame.channel = channel
+        frame.drop_world()
+        self.follow(channel)
+
+    def give_back(self, frame_id: str, channel: Channel) -> None:
+        """A frame's own channel ended: it is gone, or back in its parent's process."""
+        frame = self._by_id.get(frame_id)
+        if frame and frame.channel is channel:
+            parent = self._by_id.get(frame.parent)
+            frame.drop_world()
+            if parent:
+                frame.channel = parent.channel
+        for uid in [uid for uid, one in self._worlds.items() if one.channel is channel]:
+            self._context_lost(uid)
+
+    def navigated(self, channel: Channel, info: dict[str, Any]) -> None:
+        frame = self._frame(info["id"], channel)
+        frame.parent = info.get("parentId", frame.parent)
+        frame.url = info["url"] + info.get("urlFragment", "")
+        frame.name = info.get("name", "")
+        frame.loader_id = info["loaderId"]
+
+    def _frame(self, frame_id: str, channel: Channel) -> Frame:
+        frame = self._by_id.get(frame_id)
+        if frame is None:
+            frame = self._by_id[frame_id] = Frame(frame_id, "", channel)
+        return frame
+
+    def _attached(self, channel: Channel, params: dict[str, Any]) -> None:
+        self._frame(params["frameId"], channel).parent = params["parentFrameId"]
+
+    def _detached(self, params: dict[str, Any]) -> None:
+        if params.get("reason") == "swap":
+            return
+        frame = self._by_id.get(params["frameId"])
+        if frame is None or frame is self.main:
+            return
+        for child in self.children(frame):
+            self._detached({"frameId": child.id})
+        self._by_id.pop(frame.id, None)
+
+    def _moved(self, params: dict[str, Any]) -> None:
+        if frame := self._by_id.get(params["frameId"]):
+            frame.url = params["url"]
+
+    def _loading(self, frame_id: str, loading: bool) -> None:
+        if frame := self._by_id.get(frame_id):
+            frame.navigating = loading
+
+    def _context_made(self, channel: Channel, context: dict[str, Any]) -> None:
+        aux = context.get("auxData", {})
+        frame_id = aux.get("frameId")
+        if not frame_id:
+            return
+        frame = self._frame(frame_id, channel)
+        if frame.channel is not channel:
+            return
+        if aux.get("isDefault"):
+            frame.page_context = (context["uniqueId"], context["id"])
+        elif context["name"] == world.NAME:
+            found = World(channel, context["uniqueId"], context["id"], frame_id)
+            self._worlds[found.uid] = found
+            frame.settle_world(found)
+            self._forget_old()
+
+    def _context_lost(self, uid: str) -> None:
+        lost = self._worlds.pop(uid, None)
+        if lost is None:
+            return
+        frame = self._by_id.get(lost.frame_id)
+        if frame and frame.world is lost:
+            frame.drop_world()
+        self.on_world_gone(uid)
+
+    def _forget_old(self) -> None:
+        live = {frame.world.uid for frame in self._by_id.values() if frame.world}
+        for uid in [uid for uid in self._worlds if uid not in live][:-KEPT_WORLDS]:
+            self._context_lost(uid)
+
+    def _cleared(self, channel: Channel) -> None:
+        """Sent when a document is replaced; a document kept for going back comes again with the same worlds."""
+        for frame in self._by_id.values():
+            if frame.channel is channel:
+                frame.drop_world()

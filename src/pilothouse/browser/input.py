@@ -1,0 +1,155 @@
+"""Pointer and keys, as a person's hand would move them.
+
+Above: tools, fill. Below: locate, settle, cdp. Presses and releases travel together, so that a call that is cancelled
+half-way leaves nothing pressed.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from pilothouse.browser import keys
+from pilothouse.browser.frames import Frame
+from pilothouse.browser.locate import Element, stale
+from pilothouse.browser.settle import Mark, settle
+from pilothouse.browser.tab import Tab
+from pilothouse.cdp.connection import Channel, ProtocolError
+from pilothouse.errors import Failure
+
+CHECK_TIMEOUT_S = 8.0
+_MODIFIERS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
+_WHY = {
+    "hidden": "it is not visible",
+    "disabled": "it is disabled",
+    "readonly": "it is read-only",
+    "outside": "it cannot be scrolled into view",
+    "not_editable": "it is nothing that can be filled",
+}
+
+
+class Aim(msgspec.Struct, frozen=True):
+    """A point on a channel, and what is there."""
+
+    channel: Channel
+    x: float
+    y: float
+    role: str
+    name: str
+    note: str
+
+
+async def aim(tab: Tab, element: Element, *, enabled: bool = True) -> Aim:
+    """Where to press: checked to be attached, visible, still, enabled and hit by the pointer."""
+    spot = await element.world.call("check", element.local, {"enabled": enabled}, timeout=CHECK_TIMEOUT_S)
+    raise_if_unfit(element, spot)
+    channel, x, y = await _on_channel(tab, element, spot["x"], spot["y"])
+    return Aim(channel, x, y, spot["role"], spot["name"], note_of(element, spot))
+
+
+def note_of(element: Element, spot: dict[str, Any]) -> str:
+    return "it was re-rendered; its unique twin was used" if spot.get("twin") else element.note
+
+
+def raise_if_unfit(element: Element, spot: dict[str, Any]) -> None:
+    fail = spot.get("fail")
+    if not fail:
+        return
+    if fail == "detached":
+        raise stale(element.ref, "the element is gone from the page, without a unique replacement")
+    why = f"it is covered by {spot.get('by', 'another element')}" if fail == "covered" else _WHY.get(fail, fail)
+    raise Failure(
+        "not_actionable",
+        f"{element.ref} cannot be acted on: {why}",
+        details={"reason": fail, "role": spot.get("role", ""), "name": spot.get("name", ""), "by": spot.get("by", "")},
+        suggestions=["look at the page (get_page_state): something may have to be opened, closed or waited for first"],
+    )
+
+
+async def click(
+    tab: Tab, element: Element, *, button: str = "left", count: int = 1, modifiers: Iterable[str] = ()
+) -> Aim:
+    where = await aim(tab, element)
+    mark = Mark(tab, element.frame)
+    tab.typing_into = where.channel
+    await press(tab, where, button=button, count=count, modifiers=modifiers)
+    await settle(tab, mark)
+    return where
+
+
+async def hover(tab: Tab, element: Element) -> Aim:
+    where = await aim(tab, element, enabled=False)
+    mark = Mark(tab, element.frame)
+    await _deliver(tab, [_mouse(where, "mouseMoved")])
+    await settle(tab, mark)
+    return where
+
+
+async def press(tab: Tab, where: Aim, *, button: str, count: int, modifiers: Iterable[str]) -> None:
+    mask = sum(_MODIFIERS[name] for name in set(modifiers))
+    sent = [_mouse(where, "mouseMoved", modifiers=mask)]
+    for number in range(1, count + 1):
+        options: dict[str, Any] = {"button": button, "clickCount": number, "modifiers": mask}
+        sent.append(_mouse(where, "mousePressed", **options))
+        sent.append(_mouse(where, "mouseReleased", **options))
+    await _deliver(tab, sent)
+
+
+async def press_key(tab: Tab, combination: str, count: int = 1) -> None:
+    strokes = keys.strokes(combination)
+    mark = Mark(tab, tab.frame or tab.frames.main)
+    sent = [tab.typing_into.post("Input.dispatchKeyEvent", **stroke) for _ in range(count) for stroke in strokes]
+    await _deliver(tab, sent)
+    await settle(tab, mark)
+
+
+async def insert_text(tab: Tab, channel: Channel, text: str) -> None:
+    await _deliver(tab, [channel.post("Input.insertText", text=text)])
+
+
+def _mouse(where: Aim, kind: str, **options: Any) -> asyncio.Future[dict[str, Any]]:
+    return where.channel.post("Input.dispatchMouseEvent", type=kind, x=where.x, y=where.y, **options)
+
+
+async def _deliver(tab: Tab, sent: list[asyncio.Future[dict[str, Any]]]) -> None:
+    """Until the page has taken the input. A page that answers by a dialog, by closing or by leaving has taken it."""
+    for outcome in await asyncio.gather(*sent, return_exceptions=True):
+        if isinstance(outcome, Failure) and outcome.code not in ("dialog_open", "tab_closed"):
+            raise outcome
+        if isinstance(outcome, BaseException) and not isinstance(outcome, Failure | ProtocolError):
+            raise outcome
+
+
+async def _on_channel(tab: Tab, element: Element, x: float, y: float) -> tuple[Channel, float, float]:
+    """From a frame's own coordinates to those of its channel, checking that no outer frame covers the point."""
+    frame: Frame = element.frame
+    channel, at = frame.channel, (x, y)
+    settled = tab.frames.is_root(frame)
+    while (parent := tab.frames.get(frame.parent)) is not None:
+        owner = await owner_in(tab, frame, parent)
+        world = await tab.frames.ready(parent, CHECK_TIMEOUT_S)
+        origin = await world.call("frameOrigin", owner)
+        if origin is None:
+            raise stale(element.ref, "its frame is gone")
+        x, y = x + origin["x"], y + origin["y"]
+        raise_if_unfit(element, await world.call("frameHit", owner, x, y))
+        if not settled:
+            at = (x, y)
+            settled = tab.frames.is_root(parent)
+        frame = parent
+    return channel, *at
+
+
+async def owner_in(tab: Tab, frame: Frame, parent: Frame) -> int:
+    """The local ref, in the parent's world, of the element that holds a frame."""
+    world = await tab.frames.ready(parent, CHECK_TIMEOUT_S)
+    if frame.owner and frame.owner[0] == world.uid:
+        return frame.owner[1]
+    node = await parent.channel.send("DOM.getFrameOwner", frameId=frame.id)
+    found = await parent.channel.send(
+        "DOM.resolveNode", backendNodeId=node["backendNodeId"], executionContextId=world.context_id
+    )
+    local: int = await world.call_with("refOf", found["object"]["objectId"])
+    frame.owner = (world.uid, local)
+    return local

@@ -1,0 +1,155 @@
+"""Names of keys, and the events that a keyboard sends for them.
+
+Above: input. Below: errors.
+"""
+
+from typing import Any, NamedTuple
+
+from pilothouse.errors import Failure
+
+
+class Key(NamedTuple):
+    key: str
+    code: str
+    number: int
+    text: str = ""
+    location: int = 0
+
+
+_NAMED = {
+    "Enter": Key("Enter", "Enter", 13, "\r"),
+    "Tab": Key("Tab", "Tab", 9),
+    "Backspace": Key("Backspace", "Backspace", 8),
+    "Delete": Key("Delete", "Delete", 46),
+    "Escape": Key("Escape", "Escape", 27),
+    "Space": Key(" ", "Space", 32, " "),
+    "ArrowUp": Key("ArrowUp", "ArrowUp", 38),
+    "ArrowDown": Key("ArrowDown", "ArrowDown", 40),
+    "ArrowLeft": Key("ArrowLeft", "ArrowLeft", 37),
+    "ArrowRight": Key("ArrowRight", "ArrowRight", 39),
+    "Home": Key("Home", "Home", 36),
+    "End": Key("End", "End", 35),
+    "PageUp": Key("PageUp", "PageUp", 33),
+    "PageDown": Key("PageDown", "PageDown", 34),
+    "Insert": Key("Insert", "Insert", 45),
+    "ContextMenu": Key("ContextMenu", "ContextMenu", 93),
+    "Control": Key("Control", "ControlLeft", 17, location=1),
+    "Shift": Key("Shift", "ShiftLeft", 16, location=1),
+    "Alt": Key("Alt", "AltLeft", 18, location=1),
+    "Meta": Key("Meta", "MetaLeft", 91, location=1),
+    **{f"F{n}": Key(f"F{n}", f"F{n}", 111 + n) for n in range(1, 13)},
+}
+_OTHER_NAMES = {
+    "ctrl": "Control",
+    "cmd": "Meta",
+    "command": "Meta",
+    "win": "Meta",
+    "option": "Alt",
+    "esc": "Escape",
+    "return": "Enter",
+    "del": "Delete",
+    "up": "ArrowUp",
+    "down": "ArrowDown",
+    "left": "ArrowLeft",
+    "right": "ArrowRight",
+    "spacebar": "Space",
+} | {name.lower(): name for name in _NAMED}
+_BITS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
+# Keys of a US keyboard by what they give without and with Shift.
+_SIGNS = {
+    "`~": ("Backquote", 192), "-_": ("Minus", 189), "=+": ("Equal", 187), "[{": ("BracketLeft", 219),
+    "]}": ("BracketRight", 221), "\\|": ("Backslash", 220), ";:": ("Semicolon", 186), "'\"": ("Quote", 222),
+    ",<": ("Comma", 188), ".>": ("Period", 190), "/?": ("Slash", 191),
+}  # fmt: skip
+_DIGITS = ")!@#$%^&*("
+
+
+def strokes(combination: str) -> list[dict[str, Any]]:
+    """The parameters of all key events for `Control+Shift+a`: modifiers down, the key, modifiers up."""
+    *modifiers, last = _split(combination)
+    held = [_modifier(name, combination) for name in modifiers]
+    mask = sum(_BITS[name] for name in held)
+    key = _key(last, combination)
+    events: list[dict[str, Any]] = []
+    for index, name in enumerate(held):
+        bits = sum(_BITS[one] for one in held[: index + 1])
+        events.append(_event("rawKeyDown", _NAMED[name], bits))
+    # With Control, Alt or Meta held, a key is a command and writes nothing.
+    writes = key.text and not mask & 7
+    events.append(_event("keyDown" if writes else "rawKeyDown", key, mask, key.text if writes else ""))
+    events.append(_event("keyUp", key, mask))
+    for index, name in reversed(list(enumerate(held))):
+        events.append(_event("keyUp", _NAMED[name], sum(_BITS[one] for one in held[:index])))
+    return events
+
+
+def typed(character: str) -> list[dict[str, Any]]:
+    """One character as a person would type it."""
+    if character in "\r\n":
+        return strokes("Enter")
+    if character == "\t":
+        return strokes("Tab")
+    key = _character(character) or Key(character, "", 0, character)
+    shift = 8 if character != character.lower() or character in '~_+{}|:"<>?' + _DIGITS else 0
+    return [_event("keyDown", key, shift, character), _event("keyUp", key, shift)]
+
+
+def _split(combination: str) -> list[str]:
+    """`Control++` is Control and the plus sign."""
+    if combination.endswith("+") and len(combination) > 1:
+        return [*combination[:-1].rstrip("+").split("+"), "+"] if combination != "++" else ["+"]
+    return combination.split("+") if combination != "+" else ["+"]
+
+
+def _modifier(name: str, combination: str) -> str:
+    known = _OTHER_NAMES.get(name.strip().lower(), "")
+    if known not in _BITS:
+        raise _unknown(name, combination)
+    return known
+
+
+def _key(name: str, combination: str) -> Key:
+    if len(name) == 1 and (found := _character(name)):
+        return found
+    known = _NAMED.get(_OTHER_NAMES.get(name.strip().lower(), ""))
+    if known:
+        return known
+    if len(name) == 1:
+        return Key(name, "", 0, name)
+    raise _unknown(name, combination)
+
+
+def _character(sign: str) -> Key | None:
+    if "a" <= sign.lower() <= "z":
+        return Key(sign, f"Key{sign.upper()}", ord(sign.upper()), sign)
+    if "0" <= sign <= "9":
+        return Key(sign, f"Digit{sign}", ord(sign), sign)
+    if sign in _DIGITS:
+        digit = _DIGITS.index(sign)
+        return Key(sign, f"Digit{digit}", 48 + digit, sign)
+    if sign == " ":
+        return _NAMED["Space"]
+    for pair, (code, number) in _SIGNS.items():
+        if sign in pair:
+            return Key(sign, code, number, sign)
+    return None
+
+
+def _event(kind: str, key: Key, modifiers: int, text: str = "") -> dict[str, Any]:
+    event: dict[str, Any] = {
+        "type": kind,
+        "key": key.key,
+        "code": key.code,
+        "windowsVirtualKeyCode": key.number,
+        "modifiers": modifiers,
+        "location": key.location,
+    }
+    return {**event, "text": text, "unmodifiedText": text} if text else event
+
+
+def _unknown(name: str, combination: str) -> Failure:
+    return Failure(
+        "bad_request",
+        f"{name[:40]!r} in {combination[:80]!r} is no key",
+        suggestions=["keys read like Enter, Tab, Escape, ArrowDown, F5, a, Control+a, Shift+Tab"],
+    )

@@ -1,0 +1,114 @@
+"""From what an agent calls a thing to the thing itself: refs, CSS, `text=`, `role=[name=]`, or alternatives.
+
+Above: input, fill, capture, tools. Below: tab, frames, refs, world.
+"""
+
+import msgspec
+
+from pilothouse.browser.frames import Frame
+from pilothouse.browser.refs import is_ref
+from pilothouse.browser.tab import Tab
+from pilothouse.browser.world import World, WorldGone
+from pilothouse.errors import Failure
+
+LOCATE_TIMEOUT_S = 10.0
+
+
+class Element(msgspec.Struct, frozen=True):
+    """One element of one document. `note` tells what the caller should know about how it was found."""
+
+    frame: Frame
+    world: World
+    local: int
+    ref: str
+    note: str = ""
+
+
+async def locate(tab: Tab, target: str | list[str]) -> Element:
+    """The element that a target names; of several alternatives, the first that is there."""
+    alternatives = [target] if isinstance(target, str) else target
+    if not alternatives:
+        raise Failure("bad_request", "the list of targets is empty")
+    failure: Failure | None = None
+    for one in alternatives:
+        try:
+            return _by_ref(tab, one) if is_ref(one) else await _by_query(tab, one)
+        except Failure as missing:
+            if missing.code not in ("not_found", "stale_ref"):
+                raise
+            failure = failure or missing
+    assert failure
+    raise failure
+
+
+async def optional_scope(tab: Tab, target: str | list[str] | None) -> tuple[Frame, int]:
+    """The frame and local ref of a target, or the current frame as a whole."""
+    if not target:
+        return tab.frame or tab.frames.main, 0
+    element = await locate(tab, target)
+    return element.frame, element.local
+
+
+def _by_ref(tab: Tab, ref: str) -> Element:
+    place = tab.refs.place(ref)
+    world = tab.frames.world(place[0]) if place else None
+    frame = tab.frames.get(world.frame_id) if world else None
+    if place and world and frame and frame.world is world:
+        return Element(frame, world, place[1], ref)
+    if not tab.refs.issued(ref):
+        raise Failure(
+            "not_found", f"there is no {ref} in this tab yet", suggestions=["refs come from get_page_state or find"]
+        )
+    raise stale(ref, "its document is gone")
+
+
+def stale(ref: str, why: str) -> Failure:
+    return Failure("stale_ref", f"{ref}: {why}", suggestions=["take a new snapshot (get_page_state) and use its refs"])
+
+
+async def _by_query(tab: Tab, query: str) -> Element:
+    """The frame the caller is in comes first, then all others."""
+    here = tab.frame or tab.frames.main
+    for frame in [here, *(one for one in tab.frames if one is not here)]:
+        if frame is not here and frame.world is None:
+            continue
+        if found := await _in_frame(tab, frame, query):
+            return found
+    raise await _not_found(tab, here, query)
+
+
+async def _in_frame(tab: Tab, frame: Frame, query: str) -> Element | None:
+    world = await tab.frames.ready(frame, LOCATE_TIMEOUT_S)
+    try:
+        found = await world.call("locate", query, timeout=LOCATE_TIMEOUT_S)
+    except WorldGone:
+        return None
+    if error := found.get("error"):
+        raise Failure(
+            "bad_request",
+            f"{query!r} is not a target: {error}",
+            suggestions=['a target is a ref (e12), CSS, text=Save, or role=button[name="Save"]'],
+        )
+    if not found["matches"]:
+        return None
+    local = found["matches"][0]
+    note = f"the first of {found['total']} matches" if found["total"] > 1 else ""
+    return Element(frame, world, local, tab.refs.number(world.uid, local), note)
+
+
+async def _not_found(tab: Tab, frame: Frame, query: str) -> Failure:
+    """With the nearest things that are there."""
+    candidates: list[str] = []
+    if world := frame.world:
+        try:
+            nearest = await world.call("nearest", query, 5, timeout=2)
+            lines = [f'{one["role"]} "{one["name"]}" {one["ref"]}' for one in nearest]
+            candidates = [tab.refs.render(world.uid, line) for line in lines]
+        except (WorldGone, Failure):
+            candidates = []  # the error itself matters more than its decoration
+    return Failure(
+        "not_found",
+        f"nothing matches {query!r}",
+        details={"candidates": candidates},
+        suggestions=["look with get_page_state or find, or wait_for it"],
+    )

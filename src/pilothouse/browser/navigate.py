@@ -1,0 +1,144 @@
+"""Going somewhere: to an address, back, forward, again; and knowing when one has arrived.
+
+Above: tools. Below: tab, cdp. One deadline covers the whole way.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from pilothouse.browser.tab import Document, Tab
+from pilothouse.cdp.connection import ProtocolError
+from pilothouse.errors import Failure
+
+IDLE_S = 0.5
+_TRANSIENT = {
+    "net::ERR_CONNECTION_RESET",
+    "net::ERR_CONNECTION_CLOSED",
+    "net::ERR_EMPTY_RESPONSE",
+    "net::ERR_NETWORK_CHANGED",
+    "net::ERR_SOCKET_NOT_CONNECTED",
+    "net::ERR_HTTP2_PROTOCOL_ERROR",
+}
+
+
+class Arrival(msgspec.Struct, frozen=True):
+    url: str
+    title: str
+    status: int = 0
+    note: str = ""
+
+
+async def navigate(tab: Tab, url: str, wait_until: str, timeout: float) -> Arrival:
+    end = asyncio.get_running_loop().time() + timeout
+    if tab.crashed:
+        await tab.revive()
+    retried = False
+    before = tab.document
+    reply = await _go(tab, url, end)
+    if reply.get("errorText") in _TRANSIENT:
+        retried, before = True, tab.document
+        reply = await _go(tab, url, end)
+    if error := reply.get("errorText"):
+        return _not_arrived(tab, url, error, reply.get("isDownload", False), retried)
+    if reply.get("loaderId"):
+        await _arrive(tab, before, wait_until, end)
+    return await _arrival(tab, "the first try failed on the network; the second worked" if retried else "")
+
+
+async def reload(tab: Tab, wait_until: str, timeout: float) -> Arrival:
+    end = asyncio.get_running_loop().time() + timeout
+    before = tab.document
+    await tab.channel.send("Page.reload")
+    await _arrive(tab, before, wait_until, end)
+    return await _arrival(tab)
+
+
+async def history(tab: Tab, step: int, timeout: float) -> Arrival:
+    """The navigation history, not `history.back()`: that one is silent when there is nothing to go back to."""
+    end = asyncio.get_running_loop().time() + timeout
+    entries = await tab.channel.send("Page.getNavigationHistory")
+    index = entries["currentIndex"] + step
+    if not 0 <= index < len(entries["entries"]):
+        way = "back" if step < 0 else "forward"
+        raise Failure("not_found", f"there is no page to go {way} to", suggestions=["navigate to an address instead"])
+    entry = entries["entries"][index]
+    before, moves = tab.document, tab.moves
+    tab.channel.post("Page.navigateToHistoryEntry", entryId=entry["id"])
+    await _until(tab, lambda: tab.document is not before or tab.moves > moves, end, entry["url"])
+    if tab.document is not before:
+        await _arrive(tab, before, "domcontentloaded", end)
+    return await _arrival(tab)
+
+
+async def _go(tab: Tab, url: str, end: float) -> dict[str, Any]:
+    remaining = end - asyncio.get_running_loop().time()
+    try:
+        return await tab.channel.send("Page.navigate", url=url, timeout=remaining)
+    except ProtocolError as error:
+        raise Failure("navigation_failed", f"{url}: {error.reason}") from error
+    except Failure as failure:
+        if failure.code == "timeout":
+            tab.channel.post("Page.stopLoading")
+            raise Failure("timeout", f"{url} sent no page in time", suggestions=["try a longer timeout_ms"]) from None
+        raise
+
+
+def _not_arrived(tab: Tab, url: str, error: str, is_download: bool, retried: bool) -> Arrival:
+    if is_download:
+        return Arrival(tab.url, tab.title, note="the address is a download; the page stayed as it was")
+    if error == "net::ERR_ABORTED":
+        return Arrival(tab.url, tab.title, note="the server sent no page (or a newer navigation took over)")
+    reason = tab.explain(url) or error
+    again = " (tried twice)" if retried else ""
+    raise Failure(
+        "navigation_failed",
+        f"{url}: {reason}{again}",
+        details={"error": error, "url": url},
+        suggestions=["check that the server runs and the address is right"],
+    )
+
+
+async def _arrive(tab: Tab, before: Document, wait_until: str, end: float) -> None:
+    url = tab.url
+    await _until(tab, lambda: tab.document is not before, end, url)
+    await _until(tab, lambda: tab.document.dom_ready, end, url)
+    if wait_until == "domcontentloaded":
+        return
+    await _until(tab, lambda: tab.document.loaded, end, url)
+    if wait_until == "networkidle":
+        try:
+            await asyncio.wait_for(tab.network.idle(IDLE_S), end - asyncio.get_running_loop().time())
+        except TimeoutError:
+            raise _late(tab, "the network did not come to rest") from None
+
+
+async def _until(tab: Tab, condition: Callable[[], bool], end: float, url: str) -> None:
+    def over() -> bool:
+        return bool(condition() or tab.dialog or tab.closed or tab.crashed)
+
+    remaining = end - asyncio.get_running_loop().time()
+    if not await tab.signal.until(over, max(remaining, 0)):
+        raise _late(tab, f"{url} did not finish loading")
+    tab.check_open()
+    tab.check_dialog()
+    if tab.crashed:
+        raise Failure("tab_crashed", "the tab's renderer crashed while loading")
+
+
+def _late(tab: Tab, what: str) -> Failure:
+    return Failure(
+        "timeout",
+        f"{what} in time",
+        details={"url": tab.url, "dom_ready": tab.document.dom_ready, "loaded": tab.document.loaded},
+        suggestions=['wait_until="domcontentloaded" waits for less', "the page may be usable: take a snapshot"],
+    )
+
+
+async def _arrival(tab: Tab, note: str = "") -> Arrival:
+    page = await tab.call("page")
+    tab.title = page["title"]
+    request = tab.network.by_loader(tab.document.loader_id)
+    return Arrival(page["url"], page["title"], request.status if request else 0, note)

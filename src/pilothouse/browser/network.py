@@ -1,0 +1,349 @@
+"""Every request of a tab, in a ring: headers, bodies, timing, failures, WebSocket frames, server-sent events.
+
+Above: tab, settle, tools. Below: cdp. Bodies stay in the browser until somebody asks; durable messages keep them
+there when the page has moved on.
+"""
+
+import asyncio
+import base64
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from pilothouse.browser.signal import Signal
+from pilothouse.cdp.connection import Channel, ProtocolError
+
+RING = 1000
+FRAMES_KEPT = 200
+BODY_MAX_BYTES = 100 * 1024
+FRAME_MAX_CHARS = 10_000
+# Kinds that may stay open for as long as they like: nobody waits for them.
+_STREAMS = {"EventSource", "WebSocket", "Ping", "Media", "Prefetch", "Preflight", "CSPViolationReport", "Manifest"}
+# Bodies fetched at once where the browser cannot keep them.
+_EAGER = {"Document", "XHR", "Fetch"}
+
+
+class Message(msgspec.Struct, frozen=True):
+    """A WebSocket frame or a server-sent event."""
+
+    direction: str  # sent | received
+    time_ms: int
+    data: str
+    kind: str  # text | binary | event name
+
+
+class Request(msgspec.Struct):
+    id: str
+    number: int
+    url: str
+    method: str
+    type: str
+    started_ms: int
+    channel: Channel
+    browser_id: str
+    request_headers: dict[str, str] = {}
+    post_data: str = ""
+    has_post_data: bool = False
+    initiator: str = ""
+    status: int = 0
+    status_text: str = ""
+    mime_type: str = ""
+    response_headers: dict[str, str] = {}
+    remote_address: str = ""
+    protocol: str = ""
+    from_cache: bool = False
+    timing: dict[str, float] = {}
+    duration_ms: float = 0
+    size_bytes: int = 0
+    failure: str = ""
+    redirected_to: str = ""
+    done: bool = False
+    body: str | None = None
+    frames: list[Message] = []
+    frames_dropped: int = 0
+    began: float = 0
+
+
+class Network:
+    """`explain(url)` gives the sluice's reason for a refused connection, or an empty string."""
+
+    def __init__(self, explain: Callable[[str], str], body_max_bytes: int = BODY_MAX_BYTES) -> None:
+        self.body_max_bytes = body_max_bytes
+        self._explain = explain
+        self._ring: dict[str, Request] = {}
+        self._current: dict[str, Request] = {}
+        self._extra: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        self._numbers = itertools.count(1)
+        self._signal = Signal()
+        self.durable = True
+        self.last_number = 0
+
+    def follow(self, channel: Channel) -> None:
+        handlers: dict[str, Callable[[dict[str, Any]], None]] = {
+            "Network.requestWillBeSent": lambda p: self._started(channel, p),
+            "Network.requestWillBeSentExtraInfo": lambda p: self._extra_info("request", p),
+            "Network.responseReceivedExtraInfo": lambda p: self._extra_info("response", p),
+            "Network.responseReceived": self._responded,
+            "Network.requestServedFromCache": self._cached,
+            "Network.loadingFinished": self._finished,
+            "Network.loadingFailed": self._failed,
+            "Network.eventSourceMessageReceived": self._event,
+            "Network.webSocketCreated": lambda p: self._socket_made(channel, p),
+            "Network.webSocketHandshakeResponseReceived": self._socket_opened,
+            "Network.webSocketWillSendHandshakeRequest": self._socket_asked,
+            "Network.webSocketFrameSent": lambda p: self._frame("sent", p),
+            "Network.webSocketFrameReceived": lambda p: self._frame("received", p),
+            "Network.webSocketFrameError": self._socket_failed,
+            "Network.webSocketClosed": self._socket_closed,
+        }
+        for method, handler in handlers.items():
+            channel.on(method, handler)
+
+    def requests(self) -> list[Request]:
+        return list(self._ring.values())
+
+    def get(self, request_id: str) -> Request | None:
+        return self._ring.get(request_id)
+
+    def by_loader(self, loader_id: str) -> Request | None:
+        """The request that brought a document; its id in the browser is the loader's."""
+        return next((one for one in reversed(self._ring.values()) if one.browser_id == loader_id), None)
+
+    def clear(self) -> int:
+        count = len(self._ring)
+        self._ring = {one.id: one for one in self._current.values()}
+        return count - len(self._ring)
+
+    def in_flight(self, since: int = 0) -> list[Request]:
+        """Requests begun after number `since` that will end by themselves."""
+        return [one for one in self._current.values() if one.number > since and one.type not in _STREAMS]
+
+    async def quiet(self, requests: list[Request], timeout: float) -> bool:
+        """Until these requests are done; False when the time is over first."""
+        return await self._signal.until(lambda: all(one.done for one in requests), timeout)
+
+    async def idle(self, quiet_s: float) -> None:
+        """Until nothing has been in flight for so long."""
+        while True:
+            await self._signal.until(lambda: not self.in_flight())
+            mark = self.last_number
+            if not await self._signal.until(lambda mark=mark: self.last_number > mark, quiet_s):
+                return
+
+    async def body_of(self, request: Request) -> tuple[str, bool]:
+        """The response's body and whether it is base64; LookupError when the browser no longer has it."""
+        if request.body is not None:
+            return request.body, False
+        try:
+            reply = await request.channel.send("Network.getResponseBody", requestId=request.browser_id, timeout=10)
+        except ProtocolError as error:
+            raise LookupError(error.reason) from error
+        return reply["body"], reply["base64Encoded"]
+
+    async def post_data_of(self, request: Request) -> str:
+        if request.post_data or not request.has_post_data:
+            return request.post_data
+        try:
+            reply = await request.channel.send("Network.getRequestPostData", requestId=request.browser_id, timeout=10)
+        except ProtocolError:
+            return ""
+        return reply["postData"]
+
+    # Requests
+
+    def _add(self, channel: Channel, browser_id: str, **fields: Any) -> Request:
+        self.last_number = number = next(self._numbers)
+        request = Request(
+            id=f"r{number}",
+            number=number,
+            channel=channel,
+            browser_id=browser_id,
+            started_ms=int(time.time() * 1000),
+            frames=[],
+            timing={},
+            began=time.monotonic(),
+            **fields,
+        )
+        self._ring[request.id] = request
+        self._current[browser_id] = request
+        while len(self._ring) > RING:
+            oldest = self._ring.pop(next(iter(self._ring)))
+            if self._current.get(oldest.browser_id) is oldest:
+                del self._current[oldest.browser_id]
+        for side, headers in self._extra.pop(browser_id, []):
+            self._merge(request, side, headers)
+        self._signal.stir()
+        return request
+
+    def _started(self, channel: Channel, params: dict[str, Any]) -> None:
+        browser_id, sent = params["requestId"], params["request"]
+        if sent["url"].startswith("data:"):
+            return
+        before = self._current.get(browser_id)
+        if before and (redirect := params.get("redirectResponse")):
+            self._take_response(before, redirect)
+            before.redirected_to = sent["url"]
+            self._done(before)
+        self._add(
+            channel,
+            browser_id,
+            url=sent["url"],
+            method=sent["method"],
+            type=params.get("type", "Other"),
+            request_headers=sent["headers"],
+            post_data=sent.get("postData", ""),
+            has_post_data=sent.get("hasPostData", False),
+            initiator=_initiator(params.get("initiator", {})),
+        )
+
+    def _extra_info(self, side: str, params: dict[str, Any]) -> None:
+        """The headers as they really were on the wire; they may come before the request itself."""
+        request = self._current.get(params["requestId"])
+        if request:
+            self._merge(request, side, params["headers"])
+        elif len(self._extra) < RING:
+            self._extra.setdefault(params["requestId"], []).append((side, params["headers"]))
+
+    @staticmethod
+    def _merge(request: Request, side: str, headers: dict[str, str]) -> None:
+        if side == "request":
+            request.request_headers = {**request.request_headers, **headers}
+        else:
+            request.response_headers = {**request.response_headers, **headers}
+
+    def _responded(self, params: dict[str, Any]) -> None:
+        if request := self._current.get(params["requestId"]):
+            request.type = params.get("type", request.type)
+            self._take_response(request, params["response"])
+            self._signal.stir()
+
+    @staticmethod
+    def _take_response(request: Request, response: dict[str, Any]) -> None:
+        request.status = response["status"]
+        request.status_text = response.get("statusText", "")
+        request.mime_type = response.get("mimeType", "")
+        request.response_headers = {**response["headers"], **request.response_headers}
+        request.protocol = response.get("protocol", "")
+        request.from_cache = request.from_cache or response.get("fromDiskCache", False)
+        request.timing = _phases(response.get("timing"))
+        if address := response.get("remoteIPAddress"):
+            request.remote_address = f"{address}:{response.get('remotePort', 0)}"
+
+    def _cached(self, params: dict[str, Any]) -> None:
+        if request := self._current.get(params["requestId"]):
+            request.from_cache = True
+
+    def _finished(self, params: dict[str, Any]) -> None:
+        if request := self._current.get(params["requestId"]):
+            request.size_bytes = int(params["encodedDataLength"])
+            self._done(request)
+            if not self.durable and request.type in _EAGER:
+                request.channel.post("Network.getResponseBody", requestId=request.browser_id).add_done_callback(
+                    lambda reply: _keep_body(request, reply)
+                )
+
+    def _failed(self, params: dict[str, Any]) -> None:
+        if request := self._current.get(params["requestId"]):
+            reason = params.get("blockedReason") or params.get("errorText", "failed")
+            request.failure = "canceled" if params.get("canceled") else (self._reason(request, reason))
+            self._done(request)
+
+    def _reason(self, request: Request, reason: str) -> str:
+        return self._explain(request.url) or reason if "SOCKS" in reason else reason
+
+    def _done(self, request: Request) -> None:
+        request.done = True
+        request.duration_ms = round((time.monotonic() - request.began) * 1000, 1)
+        if self._current.get(request.browser_id) is request:
+            del self._current[request.browser_id]
+        self._signal.stir()
+
+    # Streams
+
+    def _event(self, params: dict[str, Any]) -> None:
+        if request := self._current.get(params["requestId"]):
+            request.type = "EventSource"
+            self._keep(request, Message("received", _now(), params["data"], params.get("eventName") or "message"))
+
+    def _socket_made(self, channel: Channel, params: dict[str, Any]) -> None:
+        self._add(
+            channel,
+            params["requestId"],
+            url=params["url"],
+            method="GET",
+            type="WebSocket",
+            initiator=_initiator(params.get("initiator", {})),
+        )
+
+    def _socket_asked(self, params: dict[str, Any]) -> None:
+        if request := self._current.get(params["requestId"]):
+            request.request_headers = params["request"]["headers"]
+
+    def _socket_opened(self, params: dict[str, Any]) -> None:
+        if request := self._current.get(params["requestId"]):
+            response = params["response"]
+            request.status, request.status_text = response["status"], response["statusText"]
+            request.response_headers = response["headers"]
+
+    def _frame(self, direction: str, params: dict[str, Any]) -> None:
+        if request := self._current.get(params["requestId"]):
+            frame = params["response"]
+            kind = "text" if frame["opcode"] == 1 else "binary"
+            self._keep(request, Message(direction, _now(), frame["payloadData"], kind))
+
+    @staticmethod
+    def _keep(request: Request, message: Message) -> None:
+        if len(message.data) > FRAME_MAX_CHARS:
+            message = msgspec.structs.replace(message, data=message.data[:FRAME_MAX_CHARS] + "…")
+        request.frames.append(message)
+        if len(request.frames) > FRAMES_KEPT:
+            del request.frames[0]
+            request.frames_dropped += 1
+
+    def _socket_failed(self, params: dict[str, Any]) -> None:
+        if request := self._current.get(params["requestId"]):
+            request.failure = self._reason(request, params["errorMessage"])
+
+    def _socket_closed(self, params: dict[str, Any]) -> None:
+        if request := self._current.get(params["requestId"]):
+            self._done(request)
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
+
+
+def _initiator(initiator: dict[str, Any]) -> str:
+    calls = initiator.get("stack", {}).get("callFrames", [])
+    if calls:
+        return f"{initiator['type']} {calls[0]['url']}:{calls[0]['lineNumber'] + 1}"
+    place = f" {initiator['url']}" if initiator.get("url") else ""
+    return f"{initiator.get('type', 'other')}{place}"
+
+
+def _phases(timing: dict[str, Any] | None) -> dict[str, float]:
+    """How long each step took, in ms; steps that did not happen are left out."""
+    if not timing:
+        return {}
+    phases: dict[str, float] = {}
+    for name, start, end in (
+        ("dns", "dnsStart", "dnsEnd"),
+        ("connect", "connectStart", "connectEnd"),
+        ("tls", "sslStart", "sslEnd"),
+        ("send", "sendStart", "sendEnd"),
+        ("wait", "sendEnd", "receiveHeadersStart"),
+    ):
+        if timing.get(start, -1) >= 0 and timing.get(end, -1) >= timing[start]:
+            phases[name] = round(timing[end] - timing[start], 2)
+    return phases
+
+
+def _keep_body(request: Request, reply: asyncio.Future[dict[str, Any]]) -> None:
+    if reply.cancelled() or reply.exception():
+        return
+    answer = reply.result()
+    body = answer["body"]
+    request.body = base64.b64decode(body).decode("utf-8", "replace") if answer["base64Encoded"] else body

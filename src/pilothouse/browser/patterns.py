@@ -1,0 +1,36 @@
+"""Patterns that callers give: globs and parts for addresses, regular expressions on a linear-time engine for text.
+
+Above: tools, waits. Below: RE2, because with Python's own engine 26 characters can take seven seconds.
+"""
+
+import fnmatch
+from collections.abc import Callable
+from typing import Any, cast
+
+import re2  # pyright: ignore[reportMissingTypeStubs]
+
+from pilothouse.errors import Failure
+
+MAX_CHARS = 1000
+
+
+def address(pattern: str) -> Callable[[str], bool]:
+    """A glob with `*` for the whole address, or a part of it."""
+    if "*" in pattern:
+        return lambda url: fnmatch.fnmatchcase(url, pattern)
+    return lambda url: pattern in url
+
+
+def regular(pattern: str) -> Callable[[str], bool]:
+    """Whether a regular expression is found in a text, letters of either case."""
+    if len(pattern) > MAX_CHARS:
+        raise Failure("bad_request", f"the pattern is longer than {MAX_CHARS} characters")
+    engine = cast(Any, re2)
+    options = engine.Options()
+    options.log_errors = False
+    options.case_sensitive = False
+    try:
+        compiled = engine.compile(pattern, options)
+    except engine.error as error:
+        raise Failure("bad_request", f"{pattern!r} is not a pattern: {error}") from None
+    return lambda text: compiled.search(text) is not None

@@ -1,0 +1,47 @@
+"""Numbers for elements: `e12` is used once in a tab, over all its documents and frames.
+
+Above: snapshot, locate, tab. Below: nothing. A world numbers its own elements; here each (world, local number) gets
+one number of the tab and keeps it. A ref whose world is gone can never mean anything else.
+"""
+
+import re
+
+PLACEHOLDER = re.compile("\u0001(\\d+)\u0001")
+_REF = re.compile(r"e([1-9]\d{0,8})\Z")
+
+
+class Refs:
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, int], int] = {}
+        self._places: dict[int, tuple[str, int]] = {}
+        self._last = 0
+
+    def number(self, uid: str, local: int) -> str:
+        key = (uid, local)
+        found = self._numbers.get(key)
+        if found is None:
+            self._last = found = self._last + 1
+            self._numbers[key] = found
+            self._places[found] = key
+        return f"e{found}"
+
+    def place(self, ref: str) -> tuple[str, int] | None:
+        """The world and local number behind `e12`; None when it was never given or its document is gone."""
+        match = _REF.match(ref)
+        return self._places.get(int(match[1])) if match else None
+
+    def issued(self, ref: str) -> bool:
+        match = _REF.match(ref)
+        return bool(match) and int(match[1]) <= self._last
+
+    def forget(self, uid: str) -> None:
+        for key in [key for key in self._numbers if key[0] == uid]:
+            del self._places[self._numbers.pop(key)]
+
+    def render(self, uid: str, text: str) -> str:
+        """Put the tab's numbers where the world left its placeholders."""
+        return PLACEHOLDER.sub(lambda match: self.number(uid, int(match[1])), text)
+
+
+def is_ref(target: str) -> bool:
+    return bool(_REF.match(target))

@@ -1,0 +1,173 @@
+"""One caller's work: a context, its tabs by short names, which of them is current, and what happened in them.
+
+Above: sessions, tools. Below: browser, tab, watch.
+"""
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+
+from pilothouse.browser.browser import Context
+from pilothouse.browser.signal import Signal
+from pilothouse.browser.tab import Tab
+from pilothouse.browser.watch import Watch
+from pilothouse.errors import Failure
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What a session was opened with."""
+
+    browser: str = "isolated"
+    headless: bool = True
+    viewport: tuple[int, int] = (1280, 800)
+    user_agent: str = ""
+    timeout_ms: int = 30_000
+    mode: str = "auto"
+
+
+class Session:
+    """`owner` is the key and connection of the caller that made it; for everybody else it does not exist."""
+
+    def __init__(
+        self,
+        session_id: str,
+        owner: tuple[str, str],
+        options: Options,
+        *,
+        folder: Path,
+        upload_roots: list[Path],
+        max_tabs: int,
+        take: Callable[[], Awaitable[Context]],
+    ) -> None:
+        self.id = session_id
+        self.owner = owner
+        self.options = options
+        self.watch = Watch(session_id)
+        self.folder = folder
+        self._upload_roots = upload_roots
+        self.used_at = asyncio.get_running_loop().time()
+        self.busy = 0
+        self.closed = False
+        self.current: Tab | None = None
+        self._max_tabs = max_tabs
+        self._take = take
+        self._context: Context | None = None
+        self._tabs: dict[str, Tab] = {}
+        self._names = itertools.count(1)
+        self._moving_in = asyncio.Lock()
+        self._popups: list[str] = []  # tabs opened by pages that nobody has waited for yet
+        self._popped = Signal()
+
+    @property
+    def tabs(self) -> list[Tab]:
+        return list(self._tabs.values())
+
+    @property
+    def context(self) -> Context:
+        assert self._context
+        return self._context
+
+    async def open(self) -> None:
+        """Move into a browser: at first, and again when the last one died."""
+        async with self._moving_in:
+            if self._context and self._context.browser.alive:
+                return
+            again = self._context is not None
+            if self._context:
+                await self._context.close()
+            self._tabs.clear()
+            self._context = context = await self._take()
+            self._dress(context)
+            for tab in context.tabs:
+                self._name(tab)
+            self.current = next(iter(self._tabs.values()), None)
+            if again and self.current:
+                self.report(
+                    "browser", self.current, "the browser ended and was started anew: tabs and cookies are gone"
+                )
+
+    async def tab(self, name: str = "") -> Tab:
+        """The tab of that name, or the current one."""
+        await self.open()
+        if name:
+            found = self._tabs.get(name) or next((tab for tab in self.tabs if tab.target_id == name), None)
+            if found is None:
+                raise self._no_tab(f"there is no tab {name[:40]!r} in this session")
+            return found
+        if self.current is None or self.current.closed:
+            raise self._no_tab("no tab is current: the last one was closed")
+        return self.current
+
+    async def new_tab(self, url: str, *, background: bool) -> Tab:
+        await self.open()
+        self.check_room()
+        tab = await self.context.open_tab(url)
+        if not background:
+            self.current = tab
+        return tab
+
+    async def next_tab(self, timeout: float) -> Tab | None:
+        """The next tab that a page opens; one that a page opened a moment ago counts, once."""
+        if not self._popups:
+            await self._popped.until(lambda: self._popups, timeout)
+        name = self._popups.pop(0) if self._popups else ""
+        return self._tabs.get(name)
+
+    def check_room(self) -> None:
+        if len(self._tabs) >= self._max_tabs:
+            raise Failure(
+                "over_limit",
+                f"this session has {len(self._tabs)} tabs, the most it may have",
+                suggestions=["close_tab what is not needed", "or raise limits.tabs_per_session"],
+            )
+
+    async def close(self) -> None:
+        self.closed = True
+        if self._context:
+            await self._context.close()
+        self._tabs.clear()
+
+    # What the context tells its owner
+
+    def report(self, kind: str, tab: Tab, text: str) -> None:
+        self.watch.add(kind, tab.name, text)
+
+    def opened(self, tab: Tab) -> None:
+        self._name(tab)
+        opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
+        if opener:
+            self.watch.add("tab_opened", tab.name, f"{tab.name} opened by {opener.name}")
+            self._popups.append(tab.name)
+            self._popped.stir()
+            if len(self._tabs) > self._max_tabs:
+                task = asyncio.ensure_future(self.context.close_tab(tab))
+                task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def shut(self, tab: Tab) -> None:
+        self._tabs.pop(tab.name, None)
+        self._popups = [name for name in self._popups if name != tab.name]
+        self.watch.add("tab_closed", tab.name, f"{tab.name} closed")
+        if self.current is tab:
+            opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
+            self.current = opener or next(iter(reversed(self.tabs)), None)
+
+    def _name(self, tab: Tab) -> None:
+        tab.name = f"t{next(self._names)}"
+        self._tabs[tab.name] = tab
+
+    def _dress(self, context: Context) -> None:
+        context.owner = self
+        context.viewport = self.options.viewport
+        context.user_agent = self.options.user_agent
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        context.keep_files_in(self.folder)
+        context.upload_roots = self._upload_roots
+        for tab in context.tabs:
+            context.dress(tab)
+
+    def _no_tab(self, message: str) -> Failure:
+        hint = "list_tabs shows what is open" if self._tabs else "open one with new_tab"
+        return Failure("not_found", message, details={"tabs": [tab.name for tab in self.tabs]}, suggestions=[hint])

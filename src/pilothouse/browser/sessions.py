@@ -1,0 +1,162 @@
+"""All sessions of a daemon: who owns which, how one is found, when one ends.
+
+Above: gate, the tools of the set `sessions`. Below: session, pool.
+"""
+
+import asyncio
+import secrets
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from pilothouse.browser.pool import Pool
+from pilothouse.browser.session import Options, Session
+from pilothouse.browser.watch import Event
+from pilothouse.errors import Failure
+
+SWEEP_S = 30.0
+
+Owner = tuple[str, str]
+Listener = Callable[[Owner, Event], None]
+
+
+class Sessions:
+    """`pools` gives the place for headless (True) and headed (False) isolated browsers."""
+
+    def __init__(
+        self,
+        pools: dict[bool, Pool],
+        folder: Path,
+        *,
+        upload_roots: list[Path],
+        max_sessions: int,
+        max_tabs: int,
+        idle_s: float,
+    ) -> None:
+        self._pools = pools
+        self._folder = folder
+        self._upload_roots = upload_roots
+        self._max_sessions = max_sessions
+        self._max_tabs = max_tabs
+        self._idle_s = idle_s
+        self._open: dict[str, Session] = {}
+        self._listeners: set[Listener] = set()
+        self._sweeper = asyncio.create_task(self._sweep())
+
+    async def open(self, owner: Owner, options: Options) -> Session:
+        if len(self._open) >= self._max_sessions:
+            raise Failure(
+                "over_limit",
+                f"{len(self._open)} sessions are open, the most there may be",
+                suggestions=["close_session what is not needed, or try again in a minute", "limits.sessions raises it"],
+            )
+        if options.browser != "isolated":
+            raise Failure(
+                "unsupported",
+                f"this daemon cannot open a browser of kind {options.browser!r}",
+                suggestions=['use browser="isolated"'],
+            )
+        session_id = f"s{secrets.token_urlsafe(16)}"
+        session = Session(
+            session_id,
+            owner,
+            options,
+            folder=self._folder / session_id,
+            upload_roots=self._upload_roots,
+            max_tabs=self._max_tabs,
+            take=self._pools[options.headless].take,
+        )
+        self._open[session_id] = session
+        session.watch.subscribe(lambda event: self._tell(owner, event))
+        try:
+            await session.open()
+        except BaseException:
+            self._open.pop(session_id, None)
+            raise
+        return session
+
+    def of(self, owner: Owner) -> list[Session]:
+        return [session for session in self._open.values() if session.owner == owner]
+
+    def get(self, owner: Owner, session_id: str) -> Session:
+        session = self._open.get(session_id)
+        if session is None or session.owner != owner:
+            raise Failure(
+                "not_found",
+                "there is no such session (it may have been closed, or idle for too long)",
+                suggestions=["leave `session` out to work in your own", "or open one with open_session"],
+            )
+        return session
+
+    async def find(self, owner: Owner, session_id: str, options: Options) -> tuple[Session, bool]:
+        """The named session, else the owner's only one, else a new one (True)."""
+        if session_id:
+            return self.get(owner, session_id), False
+        own = self.of(owner)
+        if len(own) > 1:
+            listed = [session.id for session in own]
+            raise Failure(
+                "bad_request",
+                f"{len(own)} sessions are open: say which one with `session`",
+                details={"sessions": listed},
+                suggestions=[f"session={one}" for one in listed[:5]],
+            )
+        return (own[0], False) if own else (await self.open(owner, options), True)
+
+    async def close(self, session: Session) -> None:
+        if self._open.pop(session.id, None):
+            await session.close()
+            await asyncio.to_thread(_remove_if_empty, session.folder)
+
+    async def close_connection(self, connection: str) -> None:
+        gone = [session for session in self._open.values() if connection and session.owner[1] == connection]
+        await asyncio.gather(*(self.close(session) for session in gone))
+
+    async def shut(self) -> None:
+        self._sweeper.cancel()
+        await asyncio.gather(*(pool.close() for pool in self._pools.values()))
+
+    def follow(self, listener: Listener) -> Callable[[], None]:
+        self._listeners.add(listener)
+        return lambda: self._listeners.discard(listener)
+
+    def _tell(self, owner: Owner, event: Event) -> None:
+        for listener in tuple(self._listeners):
+            listener(owner, event)
+
+    async def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(min(SWEEP_S, self._idle_s))
+            for session in list(self._open.values()):
+                if not session.busy and loop.time() - session.used_at > self._idle_s:
+                    await self.close(session)
+
+
+class OwnSessions:
+    """The sessions as one caller sees them."""
+
+    def __init__(self, sessions: Sessions, owner: Owner, defaults: Options) -> None:
+        self._sessions = sessions
+        self._owner = owner
+        self.defaults = defaults
+
+    def all(self) -> list[Session]:
+        return self._sessions.of(self._owner)
+
+    def get(self, session_id: str) -> Session:
+        return self._sessions.get(self._owner, session_id)
+
+    async def open(self, options: Options) -> Session:
+        return await self._sessions.open(self._owner, options)
+
+    async def find(self, session_id: str) -> tuple[Session, bool]:
+        return await self._sessions.find(self._owner, session_id, self.defaults)
+
+    async def close(self, session: Session) -> None:
+        await self._sessions.close(session)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    if folder.exists() and not any(folder.iterdir()):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,118 @@
+"""After an action: wait for what it started, and for nothing else.
+
+Above: tab, input, fill. Below: world, network. One turn of the page after an action, everything that the action
+began in its own turn is known: a navigation is waited for until its DOM stands, requests until they are answered,
+changes until they rest. What a late timer may still do is waited out by the next call, if it comes that soon.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from pilothouse.browser.frames import Frame
+from pilothouse.browser.network import Request
+from pilothouse.browser.world import WorldGone
+from pilothouse.errors import Failure
+
+if TYPE_CHECKING:
+    from pilothouse.browser.tab import Document, Tab
+
+WINDOW_S = 0.1  # in which a late timer's effect still counts as the action's
+NAVIGATION_S = 10.0
+REQUESTS_S = 2.0
+RESTLESS_S = 0.15
+TICK_S = 2.0
+
+
+class Mark:
+    """The state before an action, to tell afterwards what is new."""
+
+    def __init__(self, tab: "Tab", frame: Frame) -> None:
+        self.document: Document = tab.document
+        self.last_request = tab.network.last_number
+        self.frame = frame
+        self.acted_at = 0.0
+        self.given_up: set[str] = set()
+
+
+async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S) -> None:
+    """Right after the action: until everything it has started by now is done."""
+    loop = asyncio.get_running_loop()
+    mark.acted_at = loop.time()
+    tab.mark = mark
+    await _follow(tab, mark, loop.time() + timeout)
+
+
+async def wait_out(tab: "Tab", mark: Mark, timeout: float) -> None:
+    """At the next call: the rest of the window, unless a navigation ends it, then whatever began in it."""
+    loop = asyncio.get_running_loop()
+    remaining = mark.acted_at + WINDOW_S - loop.time()
+    if remaining > 0:
+        await tab.signal.until(lambda: tab.navigating or tab.dialog or tab.closed, remaining)
+    elif not _busy(tab, mark):
+        return
+    await _follow(tab, mark, loop.time() + min(timeout, NAVIGATION_S))
+
+
+def _busy(tab: "Tab", mark: Mark) -> bool:
+    return tab.navigating or not tab.document.dom_ready or bool(_open_requests(tab, mark))
+
+
+async def _follow(tab: "Tab", mark: Mark, end: float) -> None:
+    loop = asyncio.get_running_loop()
+    restless_until = loop.time() + RESTLESS_S
+    while not (tab.dialog or tab.closed or tab.crashed):
+        moved = await _tick(tab, mark.frame)
+        if tab.navigating or tab.document is not mark.document:
+            await _new_document(tab, end - loop.time())
+            return
+        if mark.frame.navigating and mark.frame is not tab.frames.main:
+            await tab.signal.until(lambda: not mark.frame.navigating or tab.dialog, min(REQUESTS_S, end - loop.time()))
+            continue
+        if waiting := _open_requests(tab, mark):
+            if not await _requests(tab, waiting, min(REQUESTS_S, end - loop.time())):
+                mark.given_up |= {request.id for request in waiting}
+            continue
+        if not moved or loop.time() > min(restless_until, end):
+            return
+
+
+def _open_requests(tab: "Tab", mark: Mark) -> list[Request]:
+    return [one for one in tab.network.in_flight(mark.last_request) if one.id not in mark.given_up]
+
+
+async def _tick(tab: "Tab", frame: Frame) -> int:
+    """One turn of the frame's page; how many changes it saw since the last one."""
+    if frame.world is None:
+        return 0
+    try:
+        return await frame.world.call("tick", timeout=TICK_S)
+    except WorldGone:
+        return 0
+    except Failure as failure:
+        # A dialog, a crash, a closed tab or a busy script: the caller's next look tells which.
+        if failure.code == "browser_gone":
+            raise
+        return 0
+
+
+async def _new_document(tab: "Tab", timeout: float) -> None:
+    def stands() -> bool:
+        return bool(tab.dialog or tab.closed or tab.crashed or (not tab.navigating and tab.document.dom_ready))
+
+    await tab.signal.until(stands, max(timeout, 0))
+
+
+async def _requests(tab: "Tab", waiting: list[Request], timeout: float) -> bool:
+    """Until they are answered, or the page goes elsewhere."""
+
+    def over() -> bool:
+        return bool(tab.navigating or tab.dialog or tab.closed or tab.crashed)
+
+    answered = asyncio.ensure_future(tab.network.quiet(waiting, timeout))
+    left = asyncio.ensure_future(tab.signal.until(over, timeout))
+    try:
+        await asyncio.wait({answered, left}, return_when=asyncio.FIRST_COMPLETED)
+        return over() or all(request.done for request in waiting)
+    finally:
+        answered.cancel()
+        left.cancel()

@@ -1,0 +1,339 @@
+"""One tab: its channel, its frames, its document, and what it is in the middle of.
+
+Above: sessions, tools. Below: frames, network, console, cdp. Everything that acts on the page asks `ready` first,
+so that nobody talks to a page that cannot answer or is still becoming another one.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from pilothouse.browser import settle, world
+from pilothouse.browser.console import Console, Line
+from pilothouse.browser.frames import Frame, Frames
+from pilothouse.browser.network import Network
+from pilothouse.browser.refs import Refs
+from pilothouse.browser.signal import Signal
+from pilothouse.browser.world import World, WorldGone
+from pilothouse.cdp.connection import Channel, ProtocolError
+from pilothouse.errors import Failure
+
+REVIVE_TIMEOUT_S = 5.0
+ERRORS_TOLD_PER_SECOND = 5
+AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
+
+
+class Home(Protocol):
+    """What a tab needs to know of the context it lives in."""
+
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def upload_roots(self) -> list[Path]: ...
+    def report(self, kind: str, tab: "Tab", text: str) -> None: ...
+    def explain(self, url: str) -> str: ...
+
+
+class Document:
+    """One loaded document of the main frame."""
+
+    def __init__(self, loader_id: str, url: str, *, whole: bool = False) -> None:
+        self.loader_id = loader_id
+        self.url = url
+        self.dom_ready = whole
+        self.loaded = whole
+
+
+class Dialog(msgspec.Struct, frozen=True):
+    kind: str  # alert | confirm | prompt | beforeunload
+    message: str
+    default: str
+
+
+class FileChooser(msgspec.Struct, frozen=True):
+    backend_node_id: int
+    multiple: bool
+
+
+class Seen:
+    """What the caller has read of this tab: the base of differences and of the next page."""
+
+    def __init__(self) -> None:
+        self.document: Document | None = None
+        self.lines: list[str] = []
+        self.changes: dict[str, int] = {}
+        self.ends: dict[int, str] = {}  # page number -> its last line
+
+
+class Tab:
+    def __init__(self, home: Home, target_id: str, channel: Channel, *, opener: str = "") -> None:
+        self.name = ""
+        self.target_id = target_id
+        self.opener = opener
+        self.title = ""
+        self.channel = channel
+        self.frames = Frames(target_id, channel)
+        self.refs = Refs()
+        self.frames.on_world_gone = self.refs.forget
+        self.network = Network(home.explain)
+        self.console = Console(self._script_failed)
+        self.document = Document("", "about:blank", whole=True)
+        self.frame: Frame | None = None  # the frame a caller switched to
+        self.dialog: Dialog | None = None
+        self.file_chooser: FileChooser | None = None
+        self.navigating = False
+        self.crashed = False
+        self.closed = False
+        self.moves = 0  # navigations within a document
+        self.signal = Signal()
+        self.turn = asyncio.Lock()
+        self.mark: settle.Mark | None = None
+        self.seen = Seen()
+        self.told_url = ""
+        # Keys go where the last action was: a cross-origin frame listens on its own channel.
+        self.typing_into: Channel = channel
+        self._home = home
+        self._children: dict[str, tuple[Channel, str]] = {}
+        self._errors_told: list[float] = []
+        self._listen()
+        self.prepare(channel)
+
+    @property
+    def url(self) -> str:
+        return self.frames.main.url or self.document.url
+
+    @property
+    def folder(self) -> Path:
+        """Where files of this tab's session are kept."""
+        return self._home.folder
+
+    @property
+    def upload_roots(self) -> list[Path]:
+        return self._home.upload_roots
+
+    def explain(self, url: str) -> str:
+        """Why the network refused an address, in words; empty when it did not."""
+        return self._home.explain(url)
+
+    def channels(self) -> Iterator[Channel]:
+        yield self.channel
+        for channel, _ in tuple(self._children.values()):
+            yield channel
+
+    # Being ready
+
+    async def ready(self, timeout: float = 30.0) -> None:
+        """Wait out what the last action may still start; refuse when the page cannot answer."""
+        self.check_open()
+        if self.crashed:
+            await self.revive()
+            raise Failure(
+                "tab_crashed",
+                "the tab's renderer had crashed; it was loaded again, its state is new",
+                suggestions=["take a new snapshot and repeat the step"],
+            )
+        self.check_dialog()
+        if self.mark:
+            mark, self.mark = self.mark, None
+            await settle.wait_out(self, mark, timeout)
+            self.check_dialog()
+
+    def check_open(self) -> None:
+        if self.closed:
+            raise Failure("tab_closed", f"tab {self.name} is closed", suggestions=["list_tabs shows what is open"])
+
+    def check_dialog(self) -> None:
+        if self.dialog:
+            raise self._dialog_failure()
+
+    async def answer_dialog(self, accept: bool, text: str) -> None:
+        self.dialog = None  # at once: the next one may open before the answer is confirmed
+        try:
+            await self.channel.send(
+                "Page.handleJavaScriptDialog", accept=accept, promptText=text, steadfast=True, timeout=10
+            )
+        except ProtocolError as error:
+            raise Failure("not_found", "the dialog was closed by itself") from error
+
+    async def revive(self) -> None:
+        """A crashed renderer is replaced by navigating on the same channel."""
+        self.crashed = False
+        await self.channel.send("Page.navigate", url=self.url or "about:blank", timeout=REVIVE_TIMEOUT_S)
+        await self.signal.until(lambda: self.document.dom_ready, REVIVE_TIMEOUT_S)
+
+    def free(self) -> None:
+        """Break off script that never ends, in every process of the tab."""
+        for channel in self.channels():
+            channel.post("Runtime.terminateExecution", steadfast=True, timeout=2)
+
+    async def call(self, function: str, *args: Any, timeout: float = world.CALL_TIMEOUT_S) -> Any:
+        """Ask the current frame's world; once more if its document was replaced meanwhile."""
+        frame = self.frame or self.frames.main
+        try:
+            return await (await self.frames.ready(frame, timeout)).call(function, *args, timeout=timeout)
+        except WorldGone:
+            return await (await self._successor(frame, timeout)).call(function, *args, timeout=timeout)
+
+    async def _successor(self, frame: Frame, timeout: float) -> World:
+        await self.signal.until(lambda: not self.navigating, timeout)
+        return await self.frames.ready(frame, timeout)
+
+    # Setting up
+
+    def prepare(self, channel: Channel, *, page: bool = True) -> None:
+        """All set-up commands at once; the target runs when the last one is through."""
+        channel.post("Runtime.enable")
+        channel.post("Log.enable")
+        channel.post("Network.enable", enableDurableMessages=True, **_BUFFERS).add_done_callback(
+            lambda reply: self._durable(channel, reply)
+        )
+        if page:
+            channel.post("Page.enable")
+            channel.post("Inspector.enable")
+            channel.post(
+                "Page.addScriptToEvaluateOnNewDocument",
+                source=world.source(),
+                worldName=world.NAME,
+                runImmediately=True,
+            )
+            channel.post("Emulation.setFocusEmulationEnabled", enabled=True)
+            channel.post("Page.setInterceptFileChooserDialog", enabled=True)
+        channel.post("Target.setAutoAttach", **AUTO_ATTACH)
+        channel.post("Runtime.runIfWaitingForDebugger")
+        channel.on("Target.attachedToTarget", self._child_attached)
+        channel.on("Target.detachedFromTarget", lambda p: self._child_detached(p["sessionId"]))
+        self.network.follow(channel)
+        self.console.follow(channel)
+
+    def _durable(self, channel: Channel, reply: asyncio.Future[dict[str, Any]]) -> None:
+        """Older browsers know no durable messages: there, bodies are fetched as they arrive."""
+        if not reply.cancelled() and reply.exception() and channel.gone is None:
+            self.network.durable = False
+            channel.post("Network.enable", **_BUFFERS)
+
+    def _child_attached(self, params: dict[str, Any]) -> None:
+        info = params["targetInfo"]
+        channel = self.channel.sibling(params["sessionId"])
+        kind = info["type"]
+        self._children[channel.id] = (channel, info["targetId"] if kind == "iframe" else "")
+        if kind == "iframe":
+            self.frames.take_over(info["targetId"], info.get("parentFrameId", ""), channel)
+            self._follow_navigation(channel)
+        self.prepare(channel, page=kind == "iframe")
+
+    def _child_detached(self, session_id: str) -> None:
+        channel, frame_id = self._children.pop(session_id, (None, ""))
+        if channel and frame_id:
+            self.frames.give_back(frame_id, channel)
+
+    # Listening
+
+    def _listen(self) -> None:
+        on = self.channel.on
+        on("Page.frameNavigated", self._navigated)
+        on("Page.navigatedWithinDocument", self._moved)
+        on("Page.domContentEventFired", lambda p: self._reached(dom=True))
+        on("Page.loadEventFired", lambda p: self._reached(load=True))
+        on("Page.javascriptDialogOpening", self._dialog_opening)
+        on("Page.javascriptDialogClosed", lambda p: self._dialog_closed())
+        on("Page.fileChooserOpened", self._file_chooser_opened)
+        on("Inspector.targetCrashed", lambda p: self._crash())
+        self._follow_navigation(self.channel)
+
+    def _follow_navigation(self, channel: Channel) -> None:
+        channel.on("Page.frameRequestedNavigation", self._requested)
+        channel.on("Page.frameStartedNavigating", self._started)
+        channel.on("Page.frameStoppedLoading", self._stopped)
+        channel.on("Page.frameStartedLoading", lambda p: self.signal.stir())
+
+    def _requested(self, params: dict[str, Any]) -> None:
+        if params["frameId"] == self.target_id and params["disposition"] == "currentTab":
+            self._set_navigating(True)
+
+    def _started(self, params: dict[str, Any]) -> None:
+        if params["frameId"] == self.target_id and "ameDocument" not in params["navigationType"]:
+            self._set_navigating(True)
+
+    def _stopped(self, params: dict[str, Any]) -> None:
+        if params["frameId"] == self.target_id:
+            self._set_navigating(False)
+        self.signal.stir()
+
+    def _set_navigating(self, value: bool) -> None:
+        self.navigating = value
+        self.signal.stir()
+
+    def _navigated(self, params: dict[str, Any]) -> None:
+        info = params["frame"]
+        if info["id"] != self.target_id:
+            return
+        restored = params.get("type") == "BackForwardCacheRestore"
+        self.document = Document(info["loaderId"], info["url"], whole=restored)
+        self.frame = None
+        self.file_chooser = None
+        self.crashed = False
+        self._home.report("navigation", self, info["url"])
+        self._set_navigating(False)
+
+    def _moved(self, params: dict[str, Any]) -> None:
+        if params["frameId"] == self.target_id:
+            self.moves += 1
+            self._home.report("navigation", self, params["url"])
+            self._set_navigating(False)
+
+    def _reached(self, *, dom: bool = False, load: bool = False) -> None:
+        self.document.dom_ready = self.document.dom_ready or dom or load
+        self.document.loaded = self.document.loaded or load
+        self.signal.stir()
+
+    def _dialog_opening(self, params: dict[str, Any]) -> None:
+        self.dialog = Dialog(params["type"], params["message"][:2000], params.get("defaultPrompt", ""))
+        self._home.report("dialog", self, f'{self.dialog.kind} "{self.dialog.message}"')
+        for channel in self.channels():
+            channel.interrupt(self._dialog_failure())
+        self.signal.stir()
+
+    def _dialog_failure(self) -> Failure:
+        assert self.dialog
+        return Failure(
+            "dialog_open",
+            f"tab {self.name} shows a {self.dialog.kind} dialog",
+            details={"kind": self.dialog.kind, "message": self.dialog.message},
+            suggestions=["answer it: handle_dialog(accept=true) or handle_dialog(accept=false)"],
+        )
+
+    def _dialog_closed(self) -> None:
+        self.dialog = None
+        self.signal.stir()
+
+    def _file_chooser_opened(self, params: dict[str, Any]) -> None:
+        if node := params.get("backendNodeId"):
+            self.file_chooser = FileChooser(node, params.get("mode") == "selectMultiple")
+            self._home.report("file_chooser", self, "the page asks for a file: call upload_file")
+
+    def _script_failed(self, line: Line) -> None:
+        """A page may fail ten thousand times a second; a few lines a second are news."""
+        now = asyncio.get_running_loop().time()
+        self._errors_told = [told for told in self._errors_told if now - told < 1]
+        if len(self._errors_told) < ERRORS_TOLD_PER_SECOND:
+            self._errors_told.append(now)
+            self._home.report("console_error", self, line.text.partition("\n")[0][:300])
+
+    def _crash(self) -> None:
+        self.crashed = True
+        self.dialog = None
+        self.navigating = False
+        self._home.report("crash", self, f"the renderer of {self.url[:200]} crashed")
+        for channel in self.channels():
+            channel.interrupt(Failure("tab_crashed", "the tab's renderer crashed during the call"))
+        self.signal.stir()
+
+    def shut(self) -> None:
+        self.closed = True
+        self.signal.stir()
+
+
+_BUFFERS: dict[str, Any] = {"maxTotalBufferSize": 64 * 1024 * 1024, "maxResourceBufferSize": 16 * 1024 * 1024}

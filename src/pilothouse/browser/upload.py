@@ -1,0 +1,58 @@
+"""Give files to a page.
+
+Above: tools. Below: files, locate, cdp.
+"""
+
+import asyncio
+from pathlib import Path
+
+from pilothouse.browser import files
+from pilothouse.browser.locate import Element, locate
+from pilothouse.browser.settle import Mark, settle
+from pilothouse.browser.tab import Tab
+from pilothouse.cdp.connection import ProtocolError
+from pilothouse.errors import Failure
+
+MAX_BYTES = 50_000_000
+
+
+async def upload(
+    tab: Tab, target: str | list[str] | None, paths: list[str], contents: list[tuple[str, bytes]]
+) -> list[str]:
+    """Into the input that the target names, or into the file chooser the page has opened. Answers the names."""
+    if not paths and not contents:
+        raise Failure("bad_request", "no file is given", suggestions=["give paths, or files with name and data"])
+    if sum(len(data) for _, data in contents) > MAX_BYTES:
+        raise Failure("over_limit", f"the files are larger than {MAX_BYTES} bytes together")
+    element = await locate(tab, target) if target else None
+    chosen = [files.allowed(path, tab.upload_roots) for path in paths]
+    for name, data in contents:
+        chosen.append(await asyncio.to_thread(files.keep, tab.folder / "uploads", name, data))
+    mark = Mark(tab, element.frame if element else tab.frames.main)
+    await (_into_element(element, chosen) if element else _into_chooser(tab, chosen))
+    await settle(tab, mark)
+    return [path.name for path in chosen]
+
+
+async def _into_element(element: Element, chosen: list[Path]) -> None:
+    handle = await element.world.handle(element.local)
+    try:
+        await element.world.channel.send("DOM.setFileInputFiles", files=[str(one) for one in chosen], objectId=handle)
+    except ProtocolError as error:
+        raise Failure(
+            "not_actionable",
+            f"{element.ref} takes no files: {error.reason}",
+            suggestions=["name the <input type=file> itself, or click the button and call upload_file without target"],
+        ) from None
+
+
+async def _into_chooser(tab: Tab, chosen: list[Path]) -> None:
+    chooser = tab.file_chooser
+    if chooser is None:
+        raise Failure("not_found", "no file chooser is open", suggestions=["give the target of the file input"])
+    if len(chosen) > 1 and not chooser.multiple:
+        raise Failure("bad_request", "the page takes one file only")
+    tab.file_chooser = None
+    await tab.channel.send(
+        "DOM.setFileInputFiles", files=[str(one) for one in chosen], backendNodeId=chooser.backend_node_id
+    )

@@ -1,0 +1,81 @@
+"""Our own JavaScript in a page: an isolated world in every frame, and calls into it.
+
+Above: snapshot, locate, input, fill, settle. Below: cdp. The page cannot see this world; the files in `world/` are
+joined into one script that the browser puts into each new document before the page's own scripts run.
+"""
+
+import functools
+from importlib import resources
+from typing import Any
+
+from pilothouse.cdp.connection import Channel, ProtocolError
+from pilothouse.errors import Failure
+
+NAME = "pilothouse"
+CALL_TIMEOUT_S = 30.0
+
+
+@functools.cache
+def source() -> str:
+    folder = resources.files("pilothouse.browser") / "world"
+    rooms = sorted((file for file in folder.iterdir() if file.name.endswith(".js")), key=lambda file: file.name)
+    body = "\n".join(file.read_text("utf-8") for file in rooms)
+    return f'(() => {{ "use strict"; const ph = {{}};\n{body}\nglobalThis.ph = ph; }})()'
+
+
+class WorldGone(Exception):
+    """The document was replaced during the call. Whoever asked decides whether to ask its successor."""
+
+
+class World:
+    """One document's isolated world. `uid` names the document for as long as the browser keeps it."""
+
+    def __init__(self, channel: Channel, uid: str, context_id: int, frame_id: str) -> None:
+        self.channel = channel
+        self.uid = uid
+        self.context_id = context_id
+        self.frame_id = frame_id
+
+    async def call(self, function: str, *args: Any, timeout: float = CALL_TIMEOUT_S) -> Any:
+        """`ph.<function>(...args)`, its answer as plain data."""
+        reply = await self._call(
+            f"(...a) => ph.{function}(...a)", [{"value": arg} for arg in args], by_value=True, timeout=timeout
+        )
+        return reply.get("value")
+
+    async def handle(self, local: int) -> str:
+        """A remote object id of the element that a local ref names, for the commands that need one."""
+        reply = await self._call("(n) => ph.element(n)", [{"value": local}], by_value=False, timeout=CALL_TIMEOUT_S)
+        if "objectId" not in reply:
+            raise Failure("stale_ref", "the element is gone")
+        return reply["objectId"]
+
+    async def call_with(self, function: str, *object_ids: str) -> Any:
+        """Like `call`, with elements as arguments."""
+        arguments = [{"objectId": object_id} for object_id in object_ids]
+        reply = await self._call(f"(...a) => ph.{function}(...a)", arguments, by_value=True, timeout=CALL_TIMEOUT_S)
+        return reply.get("value")
+
+    async def _call(
+        self, declaration: str, arguments: list[dict[str, Any]], *, by_value: bool, timeout: float
+    ) -> dict[str, Any]:
+        try:
+            reply = await self.channel.send(
+                "Runtime.callFunctionOn",
+                functionDeclaration=declaration,
+                arguments=arguments,
+                uniqueContextId=self.uid,
+                returnByValue=by_value,
+                awaitPromise=True,
+                timeout=timeout,
+            )
+        except ProtocolError as error:
+            raise WorldGone(error.reason) from error
+        if details := reply.get("exceptionDetails"):
+            raise Failure("system", f"the page could not be read: {_reason(details)}")
+        return reply["result"]
+
+
+def _reason(details: dict[str, Any]) -> str:
+    thrown = details.get("exception", {})
+    return str(thrown.get("description") or thrown.get("value") or details.get("text", ""))[:300]

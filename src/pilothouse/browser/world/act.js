@@ -1,0 +1,125 @@
+// Acting: may this element be acted on now, and where does a press have to land?
+// Above: browser/input.py and browser/fill.py. Below: dom.js, refs.js, visible.js, states.js.
+// Each check answers {x, y, …} or {fail, …}; the daemon turns a failure into an error a person understands.
+
+const finished = (animation) => animation.finished.catch(() => null);
+const animationsOf = uncurry(Element.prototype.getAnimations);
+const scrollTo = uncurry(Element.prototype.scrollIntoView);
+const focusOn = uncurry(HTMLElement.prototype.focus);
+
+// The element a ref names: itself, or after a re-render the single one that took its place.
+function living(n) {
+  const el = refs.get(n);
+  if (el && connectedOf(el)) return { el };
+  const twin = refs.twin(n);
+  return twin ? { el: twin, twin: refs.of(twin) } : { fail: "detached", ...ph.describe(n) };
+}
+
+function insideView(rect) {
+  return rect.left + rect.width / 2 >= 0 && rect.left + rect.width / 2 <= innerWidth &&
+    rect.top + rect.height / 2 >= 0 && rect.top + rect.height / 2 <= innerHeight;
+}
+
+// A press on `hit` counts as a press on `el`: its own content, its label, or the control of a label.
+function lands(hit, el) {
+  if (hit === el || composedContains(el, hit)) return true;
+  const label = closestComposed(hit, (up) => tagOf(up) === "label");
+  if (label instanceof HTMLLabelElement && controlOf(label) === el) return true;
+  return el instanceof HTMLLabelElement && controlOf(el) === hit;
+}
+
+// Points worth trying: the middle first, then the middles of an inline element's lines, then nearer the edges.
+function* pointsOf(el, rect) {
+  const boxes = [rect, ...[...rectsOf(el)].slice(0, 8)];
+  const clip = (box) => ({
+    left: Math.max(box.left, 0), right: Math.min(box.right, innerWidth),
+    top: Math.max(box.top, 0), bottom: Math.min(box.bottom, innerHeight),
+  });
+  for (const box of boxes.map(clip)) {
+    if (box.right > box.left && box.bottom > box.top) yield [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+  }
+  const box = clip(rect);
+  for (const [fx, fy] of [[0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.08, 0.5], [0.92, 0.5]]) {
+    yield [box.left + (box.right - box.left) * fx, box.top + (box.bottom - box.top) * fy];
+  }
+}
+
+// A finite animation on the element or around it has to end first; an endless one never will.
+async function stillness(el) {
+  const running = [];
+  for (let node = el, i = 0; node && i < 200; node = parentOf(node), i++) {
+    for (const animation of animationsOf(node)) {
+      const timing = animation.effect && animation.effect.getComputedTiming();
+      if (animation.playState === "running" && timing && Number.isFinite(timing.endTime)) running.push(finished(animation));
+    }
+  }
+  if (running.length) await Promise.race([Promise.all(running), later(1000)]);
+}
+
+function place(el) {
+  if (!isVisible(el)) return { fail: "hidden" };
+  let rect = rectOf(el);
+  if (!insideView(rect)) {
+    scrollTo(el, { block: "center", inline: "center", behavior: "instant" });
+    rect = rectOf(el);
+  }
+  let over = null;
+  for (const [x, y] of pointsOf(el, rect)) {
+    const hit = deepHit(x, y);
+    if (hit && lands(hit, el)) return { x, y };
+    over = over || hit;
+  }
+  if (!over) return { fail: "outside" };
+  return { fail: "covered", by: brief(over) };
+}
+
+function brief(el) {
+  const id = attr(el, "id");
+  const name = cut(nameOf(el) || clean(textContentOf(el) || ""), 40);
+  return `<${tagOf(el)}${id ? ` id=${cut(clean(id), 30)}` : ""}>${name ? ` ${quote(name)}` : ""}`;
+}
+
+// Ready for the pointer. Tries again while the page is still changing, until `waitMs` is over.
+ph.check = async (n, { enabled = true, waitMs = 1000 } = {}) => {
+  const end = performance.now() + waitMs;
+  for (;;) {
+    const found = living(n);
+    if (found.fail) return found;
+    const { el, twin } = found;
+    await stillness(el);
+    const spot = enabled && isOff(el) ? { fail: "disabled" } : place(el);
+    if (!spot.fail) { begin(); return { ...spot, twin, ...named(el) }; }
+    if (performance.now() >= end) return { ...spot, ...named(el) };
+    await nextChange(Math.min(100, end - performance.now()));
+  }
+};
+
+const named = (el) => ({ role: roleOf(el), name: cut(nameOf(el), 80) });
+
+// Where a frame's content begins in its parent, for pointer positions inside it.
+ph.frameOrigin = (n) => {
+  const el = refs.get(n);
+  if (!el || !connectedOf(el)) return null;
+  const rect = rectOf(el);
+  const style = getComputedStyle(el);
+  return {
+    x: rect.left + parseFloat(style.borderLeftWidth) + parseFloat(style.paddingLeft),
+    y: rect.top + parseFloat(style.borderTopWidth) + parseFloat(style.paddingTop),
+  };
+};
+// Does a press at this point of the parent reach the frame?
+ph.frameHit = (n, x, y) => {
+  const el = refs.get(n);
+  const hit = deepHit(x, y);
+  return !el || !hit || lands(hit, el) ? { ok: true } : { fail: "covered", by: brief(hit) };
+};
+ph.refOf = (el) => refs.of(el);
+ph.living = (n) => { const { el, ...rest } = living(n); return { ...rest, ...(el ? named(el) : {}) }; };
+ph.box = (n) => {
+  const { el, fail } = living(n);
+  if (fail) return { fail };
+  if (!isVisible(el)) return { fail: "hidden", ...named(el) };
+  if (!insideView(rectOf(el))) scrollTo(el, { block: "center", inline: "center", behavior: "instant" });
+  const rect = rectOf(el);
+  return { x: rect.left, y: rect.top, width: rect.width, height: rect.height, ...named(el) };
+};

@@ -1,0 +1,55 @@
+// Clickable: which elements without a widget's role a person can nevertheless press, and how sure we are.
+// Above: tree.js, locate.js. Below: dom.js, roles.js.
+
+// Elements with click-like listeners; the daemon finds them (listeners cannot be seen from script) and hands them in.
+const listening = new WeakSet();
+ph.markClickable = (...elements) => {
+  let fresh = 0;
+  for (const el of elements) if (isElement(el) && !listening.has(el)) { listening.add(el); fresh++; }
+  if (fresh) bump();
+  return fresh;
+};
+
+const NONE = 0, CURSOR = 1, LISTENER = 2, STATED = 3;
+const ON = /^on(click|mousedown|mouseup|pointerdown|pointerup|dblclick|touchstart|touchend|contextmenu)$/;
+const attributeNames = uncurry(Element.prototype.getAttributeNames);
+// A cursor on a whole list or table speaks of its items.
+const SPREADS = words("ul ol menu dl table tbody thead tfoot body html main form section nav header footer");
+const GRABS = /^(grab|grabbing|move|all-scroll)$|-resize$/;
+
+// In composite widgets the focus roves: tabindex=-1 there means "reached by arrow keys or the pointer".
+const ROVING = /^(gridcell|row|columnheader|rowheader)$/;
+
+// ctx.cursor is the parent's: a cursor is inherited, so only where it changes does somebody mean this element.
+function strengthOf(el, tag, cursor, ctx) {
+  if (tag === "body" || tag === "html") return NONE;
+  for (const name of attributeNames(el)) {
+    if (name === "tabindex") { if (parseInt(attr(el, "tabindex"), 10) >= 0 || ROVING.test(attr(el, "role"))) return STATED; }
+    else if (name === "draggable") { if (attr(el, "draggable") === "true") return STATED; }
+    else if (name.startsWith("on") && ON.test(name)) return STATED;
+  }
+  if (listening.has(el)) return LISTENER;
+  if (cursor === ctx.cursor || SPREADS.has(tag)) return NONE;
+  return cursor === "pointer" || GRABS.test(cursor) ? CURSOR : NONE;
+}
+
+// Same question for one element alone, outside a walk.
+function isActionable(el) {
+  if (WIDGETS.has(roleOf(el)) || isEditingHost(el)) return true;
+  const tag = tagOf(el);
+  if (tag === "select" || tag === "summary") return true;
+  if (tag === "label" && controlOf(el)) return true;
+  const up = parentOf(el);
+  return strengthOf(el, tag, getComputedStyle(el).cursor, { cursor: up ? getComputedStyle(up).cursor : "auto" }) !== NONE;
+}
+
+// Shapes have no names; say what a person sees.
+const COLORS = { "255,0,0": "red", "0,128,0": "green", "0,0,255": "blue", "255,255,0": "yellow", "0,0,0": "black", "255,255,255": "white", "255,165,0": "orange", "128,0,128": "purple", "255,192,203": "pink", "128,128,128": "gray", "0,255,255": "cyan", "255,0,255": "magenta", "0,255,0": "lime", "165,42,42": "brown" };
+function shapeHint(el, rect) {
+  const tag = tagOf(el);
+  const style = getComputedStyle(el);
+  const paint = parseColor(el instanceof SVGElement ? (style.fill === "none" ? style.stroke : style.fill) : style.backgroundColor);
+  const color = paint && paint[3] > 0 ? COLORS[paint.slice(0, 3).join(",")] || "#" + paint.slice(0, 3).map((n) => n.toString(16).padStart(2, "0")).join("") : "";
+  const size = `${Math.round(rect.width)}x${Math.round(rect.height)}`;
+  return [color, tag, size, `at ${Math.round(rect.left + rect.width / 2)},${Math.round(rect.top + rect.height / 2)}`].filter(Boolean).join(" ");
+}

@@ -1,0 +1,141 @@
+// The DOM, read through accessors captured once from the prototypes.
+// Above: every other room of this world. Below: nothing.
+// Why: a form lets its controls shadow its own properties (<input name="parentNode">), and a document lets
+// named images and forms do the same. A getter taken from the prototype cannot be shadowed.
+// All rooms are function declarations or constants that call only `uncurry` and `getter` when loaded, so the
+// order in which the files are joined does not matter.
+
+function uncurry(f) { return Function.prototype.call.bind(f); }
+function getter(proto, name) { return uncurry(Object.getOwnPropertyDescriptor(proto, name).get); }
+
+const typeOf = getter(Node.prototype, "nodeType");
+const parentNodeOf = getter(Node.prototype, "parentNode");
+const firstChildOf = getter(Node.prototype, "firstChild");
+const nextSiblingOf = getter(Node.prototype, "nextSibling");
+const textContentOf = getter(Node.prototype, "textContent");
+const connectedOf = getter(Node.prototype, "isConnected");
+const rootOf = uncurry(Node.prototype.getRootNode);
+const orderOf = uncurry(Node.prototype.compareDocumentPosition);
+const containsNode = uncurry(Node.prototype.contains);
+const dataOf = getter(CharacterData.prototype, "data");
+const tagOf = getter(Element.prototype, "localName");
+const openRootOf = getter(Element.prototype, "shadowRoot");
+const slotOf = getter(Element.prototype, "assignedSlot");
+const textSlotOf = getter(Text.prototype, "assignedSlot");
+const scrollWidthOf = getter(Element.prototype, "scrollWidth");
+const scrollHeightOf = getter(Element.prototype, "scrollHeight");
+const clientWidthOf = getter(Element.prototype, "clientWidth");
+const clientHeightOf = getter(Element.prototype, "clientHeight");
+const scrollTopOf = getter(Element.prototype, "scrollTop");
+const firstElementOf = getter(Element.prototype, "firstElementChild");
+const attr = uncurry(Element.prototype.getAttribute);
+const hasAttr = uncurry(Element.prototype.hasAttribute);
+const matches = uncurry(Element.prototype.matches);
+const closest = uncurry(Element.prototype.closest);
+const rectOf = uncurry(Element.prototype.getBoundingClientRect);
+const rectsOf = uncurry(Element.prototype.getClientRects);
+const checkVisible = uncurry(Element.prototype.checkVisibility);
+const queryIn = uncurry(Element.prototype.querySelectorAll);
+const queryDoc = uncurry(Document.prototype.querySelectorAll);
+const queryFragment = uncurry(DocumentFragment.prototype.querySelectorAll);
+const htmlOf = getter(Document.prototype, "documentElement");
+const bodyOf = getter(Document.prototype, "body");
+const titleOf = getter(Document.prototype, "title");
+const activeOf = getter(Document.prototype, "activeElement");
+const activeInRoot = getter(ShadowRoot.prototype, "activeElement");
+const hitDoc = uncurry(Document.prototype.elementFromPoint);
+const hitRoot = uncurry(ShadowRoot.prototype.elementFromPoint);
+const byIdInDoc = uncurry(Document.prototype.getElementById);
+const byIdInRoot = uncurry(DocumentFragment.prototype.getElementById);
+const assignedNodesOf = uncurry(HTMLSlotElement.prototype.assignedNodes);
+const controlOf = getter(HTMLLabelElement.prototype, "control");
+const editableOf = getter(HTMLElement.prototype, "isContentEditable");
+
+// Closed shadow roots that the daemon has handed over: host -> root, and which node is in which slot.
+const closedRoots = new WeakMap();
+ph.adopt = (host, root) => { closedRoots.set(host, root); watchRoot(root); return true; };
+
+const shadowOf = (el) => openRootOf(el) || closedRoots.get(el) || null;
+const isElement = (node) => node !== null && node !== undefined && typeOf(node) === 1;
+const query = (root, css) =>
+  typeOf(root) === 9 ? queryDoc(root, css) : typeOf(root) === 11 ? queryFragment(root, css) : queryIn(root, css);
+
+// Children as they are drawn: a shadow root instead of the host's own children, a slot's assigned nodes.
+function kidsOf(el) {
+  const root = shadowOf(el);
+  if (!root && tagOf(el) === "slot" && el instanceof HTMLSlotElement) {
+    const nodes = assignedNodesOf(el);
+    if (nodes.length) return nodes;
+  }
+  const kids = [];
+  for (let kid = firstChildOf(root || el); kid; kid = nextSiblingOf(kid)) kids.push(kid);
+  return kids;
+}
+
+// The parent as it is drawn: slot, then shadow host.
+function parentOf(node) {
+  const type = typeOf(node);
+  const slot = type === 1 ? slotOf(node) : type === 3 ? textSlotOf(node) : null;
+  if (slot) return slot;
+  const parent = parentNodeOf(node);
+  if (!parent) return null;
+  if (typeOf(parent) === 11) return parent instanceof ShadowRoot ? hostOf(parent) : null;
+  if (typeOf(parent) !== 1) return null;
+  const closed = closedRoots.get(parent);
+  if (closed) {
+    for (const inner of queryFragment(closed, "slot")) if (assignedNodesOf(inner).includes(node)) return inner;
+  }
+  return parent;
+}
+const hostOf = getter(ShadowRoot.prototype, "host");
+
+function composedContains(outer, inner) {
+  for (let node = inner, i = 0; node && i < 20000; node = parentOf(node), i++) if (node === outer) return true;
+  return false;
+}
+
+function closestComposed(el, test) {
+  for (let node = el, i = 0; node && i < 20000; node = parentOf(node), i++) if (test(node)) return node;
+  return null;
+}
+
+function byId(el, id) {
+  const root = rootOf(el);
+  return typeOf(root) === 9 ? byIdInDoc(root, id) : root instanceof ShadowRoot ? byIdInRoot(root, id) : null;
+}
+
+// Every shadow root below a root, outermost first.
+function shadowRootsIn(root) {
+  const found = [];
+  const queue = [root];
+  for (let i = 0; i < queue.length && i < 5000; i++) {
+    for (const el of query(queue[i], "*")) {
+      const inner = shadowOf(el);
+      if (inner) { found.push(inner); queue.push(inner); }
+    }
+  }
+  return found;
+}
+
+// The focused element, through shadow roots.
+function focusedElement() {
+  let el = activeOf(document);
+  for (let i = 0; el && i < 100; i++) {
+    const root = shadowOf(el);
+    const inner = root && activeInRoot(root);
+    if (!inner) break;
+    el = inner;
+  }
+  return el === bodyOf(document) ? null : el;
+}
+
+// Page text for printing: no control characters (our own marks are made of them), no invisible or private-use
+// characters (icon fonts), white space as one blank.
+const ODD = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ue000-\uf8ff\ufeff\ufff9-\ufffc]|\udb40[\udc00-\udc7f]|[\udb80-\udbff][\udc00-\udfff]/g;
+const HAS_ODD = /[^\u0020-\u007e\u00a0-\u00ac\u00ae-\u1fff\u3000-\ud7ff]/;
+function clean(text) {
+  if (HAS_ODD.test(text)) text = text.replace(ODD, "");
+  return text.replace(/\s+/g, " ").trim();
+}
+const quote = (text) => `"${text.includes('"') ? text.replaceAll('"', '\\"') : text}"`;
+const cut = (text, max) => (text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`);

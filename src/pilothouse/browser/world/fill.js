@@ -1,0 +1,151 @@
+// Filling: put a value into a control the way its page notices.
+// Above: browser/fill.py. Below: dom.js, states.js, act.js.
+// Text is typed by the browser (Input.insertText) into what is focused and selected here; controls that cannot be
+// typed into get their value through the prototype's setter, which frameworks watch, and then input and change.
+
+const setInput = uncurry(Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set);
+const setChecked = uncurry(Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "checked").set);
+const setOptionOn = uncurry(Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected").set);
+const optionValueOf = getter(HTMLOptionElement.prototype, "value");
+const optionOnOf = getter(HTMLOptionElement.prototype, "selected");
+const selectInput = uncurry(HTMLInputElement.prototype.select);
+const selectArea = uncurry(HTMLTextAreaElement.prototype.select);
+const multipleOf = getter(HTMLSelectElement.prototype, "multiple");
+const readOnlyOf = getter(HTMLInputElement.prototype, "readOnly");
+const areaReadOnlyOf = getter(HTMLTextAreaElement.prototype, "readOnly");
+
+const TYPED = words("text search url tel email password number");
+
+// The control itself, when a label, a wrapper or a custom element with one field was named.
+function fieldOf(el) {
+  if (el instanceof HTMLLabelElement && controlOf(el)) return controlOf(el);
+  if (kindOf(el)) return el;
+  const inside = [...queryIn(el, "input, textarea, select, [contenteditable]")];
+  const root = shadowOf(el);
+  if (root) inside.push(...queryFragment(root, "input, textarea, select, [contenteditable]"));
+  const fields = inside.filter((one) => kindOf(one) && isVisible(one));
+  return fields.length === 1 ? fields[0] : el;
+}
+
+function kindOf(el) {
+  if (el instanceof HTMLSelectElement) return "select";
+  if (el instanceof HTMLTextAreaElement) return "text";
+  if (el instanceof HTMLInputElement) {
+    const type = inputTypeOf(el);
+    if (type === "checkbox" || type === "radio") return "check";
+    if (type === "file") return "file";
+    if (["button", "submit", "reset", "image", "hidden"].includes(type)) return "";
+    return TYPED.has(type) ? "text" : "set";
+  }
+  if (el instanceof HTMLElement && editableOf(el)) return "text";
+  const role = roleOf(el);
+  return role === "checkbox" || role === "switch" || role === "radio" ? "check" : "";
+}
+
+// What kind of field this is, focused and (to replace its text) selected, or why it cannot be filled.
+ph.enter = async (n, { clear = true, waitMs = 1000 } = {}) => {
+  const end = performance.now() + waitMs;
+  for (;;) {
+    const found = living(n);
+    if (found.fail) return found;
+    const el = fieldOf(found.el);
+    const kind = kindOf(el);
+    const answer = { kind, ref: refs.of(el), twin: found.twin, ...named(el) };
+    const fail = unfit(el, kind);
+    if (!fail) {
+      begin();
+      if (kind === "text") select(el, clear);
+      return { ...answer, checked: kind === "check" ? checkedState(el, roleOf(el)) === "checked" : undefined };
+    }
+    if (fail === "not_editable" || performance.now() >= end) return { ...answer, fail };
+    await nextChange(Math.min(100, end - performance.now()));
+  }
+};
+
+function unfit(el, kind) {
+  if (!kind) return "not_editable";
+  if (kind !== "file" && kind !== "check" && !isVisible(el)) return "hidden";
+  if (isOff(el)) return "disabled";
+  const locked = el instanceof HTMLInputElement ? readOnlyOf(el) : el instanceof HTMLTextAreaElement && areaReadOnlyOf(el);
+  return locked && kind === "text" ? "readonly" : "";
+}
+
+function select(el, clear) {
+  if (!insideView(rectOf(el))) scrollTo(el, { block: "center", behavior: "instant" });
+  focusOn(el, { preventScroll: true });
+  if (el instanceof HTMLInputElement) {
+    if (clear) selectInput(el);
+    else if (inputTypeOf(el) !== "number" && inputTypeOf(el) !== "email") el.setSelectionRange(inputValueOf(el).length, inputValueOf(el).length);
+  } else if (el instanceof HTMLTextAreaElement) {
+    if (clear) selectArea(el);
+    else el.setSelectionRange(areaValueOf(el).length, areaValueOf(el).length);
+  } else {
+    const range = document.createRange();
+    range.selectNodeContents(el);
+    if (!clear) range.collapse(false);
+    const selection = getSelection();
+    selection.removeAllRanges();
+    selection.addRange(range);
+  }
+}
+
+const announce = (el, ...types) => types.forEach((type) => el.dispatchEvent(new Event(type, { bubbles: true, composed: true })));
+
+// Date, time, colour, range: no keys lead to a value reliably, so it is set and announced.
+ph.put = (n, value) => {
+  const el = refs.get(n);
+  focusOn(el, { preventScroll: true });
+  setInput(el, value);
+  const now = inputValueOf(el);
+  if (now !== value && value !== "" && inputTypeOf(el) !== "range") return { fail: "refused", type: inputTypeOf(el), value: now };
+  announce(el, "input", "change");
+  return { value: now };
+};
+
+// Choose by value, label or position; every wanted option has to exist.
+ph.choose = (n, wanted) => {
+  const el = refs.get(n);
+  if (!(el instanceof HTMLSelectElement)) return { fail: "not_select", ...named(el) };
+  const options = [...optionsOf(el)];
+  const labels = options.map((one) => optionText(one));
+  if (!multipleOf(el) && wanted.length > 1) return { fail: "single" };
+  const chosen = [];
+  for (const want of wanted) {
+    const text = clean(String(want));
+    let index = options.findIndex((one) => optionValueOf(one) === String(want));
+    if (index < 0) index = labels.indexOf(text);
+    if (index < 0) index = labels.findIndex((label) => label.toLowerCase() === text.toLowerCase());
+    if (index < 0) return { fail: "no_option", wanted: text, options: labels.slice(0, 50), total: labels.length };
+    if (options[index].matches(":disabled")) return { fail: "option_disabled", wanted: text };
+    chosen.push(index);
+  }
+  focusOn(el, { preventScroll: true });
+  const before = options.map((one) => optionOnOf(one));
+  options.forEach((one, index) => {
+    if (multipleOf(el)) setOptionOn(one, chosen.includes(index));
+    else if (chosen[0] === index) setOptionOn(one, true);
+  });
+  if (options.some((one, index) => optionOnOf(one) !== before[index])) announce(el, "input", "change");
+  return { values: [...pickedOf(el)].map((one) => optionText(one)) };
+};
+
+// What the field holds now, for the result: pages may format, cut or refuse what was typed.
+ph.value = (n) => {
+  const el = refs.get(n);
+  if (!el || !connectedOf(el)) return { gone: true };
+  const raw = el instanceof HTMLInputElement ? inputValueOf(el) : el instanceof HTMLTextAreaElement ? areaValueOf(el) : readText(el, 2000);
+  return isSecret(el) ? { secret: true, length: raw.length } : { value: raw };
+};
+ph.focus = (n) => {
+  const { el, fail } = living(n);
+  if (fail) return { fail };
+  focusOn(el);
+  return { ...named(el) };
+};
+ph.submitForm = (n) => {
+  const el = refs.get(n);
+  const form = el && el.form;
+  if (!form) return { fail: "no_form" };
+  HTMLFormElement.prototype.requestSubmit.call(form);
+  return {};
+};

@@ -1,0 +1,255 @@
+// Lines: the tree as the text an agent reads. One thing a line; rows, list items and sentences with links fold.
+// Above: snapshot.js, locate.js (find). Below: tree.js, states.js.
+
+const TEXT_MAX = 320;
+const FOLD_OVER = 60, FOLD_TO = 45;
+const FOLD_LINE = 260;
+
+function printTree(walk, { interactive = false, depth = 0 } = {}) {
+  const print = { walk, interactive, limit: depth || 1000, lines: [] };
+  if (walk.front.length) {
+    printKids(walk.front, 0, print);
+    if (walk.modal && !walk.full) {
+      const count = countActs(walk.kids);
+      if (count) print.lines.push([0, `(${count} controls of the page behind the dialog cannot be used now; full shows them)`, null]);
+      return print.lines;
+    }
+    if (walk.modal) print.lines.push([0, "behind the dialog, not usable now:", null]);
+  }
+  printKids(walk.kids, walk.modal && walk.front.length ? 1 : 0, print);
+  return print.lines;
+}
+function countActs(kids) {
+  let count = 0;
+  const stack = [kids];
+  while (stack.length) for (const kid of stack.pop()) { if (kid.act) count++; if (kid.kids) stack.push(kid.kids); }
+  return count;
+}
+
+// Runs between breaks; neighbouring texts joined, groups opened, empty things gone.
+function runsOf(kids, print) {
+  const runs = [];
+  let run = [];
+  const end = () => { if (run.length) { const done = tidy(run); if (done.length) runs.push(done); run = []; } };
+  const stack = [[kids, 0]];
+  while (stack.length) {
+    const top = stack[stack.length - 1];
+    if (top[1] >= top[0].length) { stack.pop(); continue; }
+    const kid = top[0][top[1]++];
+    if (kid.kind === "break") end();
+    else if (kid.kind === "group" || (kid.kind === "cell" && !kid.act && print.opened)) stack.push([kid.kids, 0]);
+    else if (kid.kind === "text") { if (!print.interactive) run.push(kid); }
+    else if (kid.block) { end(); runs.push([kid]); }
+    else run.push(kid);
+  }
+  end();
+  return runs;
+}
+function tidy(run) {
+  const out = [];
+  for (const part of run) {
+    const last = out[out.length - 1];
+    if (part.kind === "text" && last && last.kind === "text" && (last.hidden === part.hidden || !/\S/.test(part.text))) {
+      out[out.length - 1] = { ...last, text: last.text + part.text };
+    } else out.push(part);
+  }
+  const shown = [];
+  for (const part of out) {
+    if (part.kind !== "text") { shown.push(part); continue; }
+    const text = clean(part.text);
+    if (text) shown.push({ ...part, text });
+  }
+  return shown;
+}
+
+// A text that only says the name of the control beside it adds nothing.
+const bare = (text) => text.replace(/[\s:*]+$/, "");
+function echoes(text, item) {
+  return !!item && item.act && !!item.name && (item.name === text || bare(item.name) === bare(text));
+}
+
+function printKids(kids, depth, print) {
+  const runs = runsOf(kids, print).filter((run, i, all) => {
+    if (run.length !== 1 || run[0].kind !== "text" || run[0].hidden) return true;
+    return !echoes(run[0].text, all[i + 1] && all[i + 1][0]) && !echoes(run[0].text, all[i - 1] && all[i - 1][all[i - 1].length - 1]);
+  });
+  let alike = 0, kind = "", folded = 0;
+  for (const run of runs) {
+    const same = run.length === 1 && run[0].kind !== "text" ? `${run[0].kind} ${run[0].role}` : "";
+    alike = same && same === kind ? alike + 1 : 0;
+    kind = same;
+    if (alike >= FOLD_TO && !print.walk.full && run[0].kind !== "box" && restAlike(runs, run, kind) + alike > FOLD_OVER) { folded++; continue; }
+    if (folded) { noteFold(folded, depth, print); folded = 0; }
+    printRun(run, depth, print);
+  }
+  if (folded) noteFold(folded, depth, print);
+}
+function restAlike(runs, from, kind) {
+  let n = 0;
+  for (let i = runs.indexOf(from); i < runs.length; i++, n++) {
+    if (runs[i].length !== 1 || `${runs[i][0].kind} ${runs[i][0].role}` !== kind) break;
+  }
+  return n;
+}
+const noteFold = (count, depth, print) => print.lines.push([depth, `(${count} more like these: find, scope or full)`, null]);
+
+function printRun(run, depth, print) {
+  if (run.length > 1 && run.some((part) => part.kind === "text")) {
+    const line = compactRun(run, print, " ");
+    if (line) { print.lines.push([depth, line, run[0].el]); return; }
+  }
+  for (let i = 0; i < run.length; i++) {
+    const part = run[i];
+    if (part.kind === "text") {
+      if (!part.hidden && (echoes(part.text, run[i + 1]) || echoes(part.text, run[i - 1]))) continue;
+      print.lines.push([depth, textLine(part, print), part.el]);
+    } else printItem(part, depth, print);
+  }
+}
+function textLine(part, print) {
+  const max = print.walk.full ? 2000 : TEXT_MAX;
+  const more = part.text.length - max;
+  return quote(more > 40 ? `${cut(part.text, max)}` : part.text) + (more > 40 ? ` (+${more} characters)` : "") + (part.hidden ? " (hidden)" : "");
+}
+
+function printItem(item, depth, print) {
+  if (print.interactive && !item.act && !countActs(item.kids)) return;
+  const kids = item.kids;
+  const head = itemHead(item, print);
+  if (!kids.length) {
+    if (item.kind === "row" || item.kind === "cell" || item.kind === "entry") return;
+    print.lines.push([depth, head + itemTail(item, print), item.el]);
+    return;
+  }
+  if (item.kind === "row" || item.kind === "entry" || (item.kind === "cell" && !item.act) || item.soft) {
+    const line = compactKids(kids, print, " | ");
+    if (line !== null) {
+      const lone = item.kind !== "row" && !item.act && !item.name && (item.role === "item" || item.kind === "cell") && !line.includes(" | ");
+      if (line) print.lines.push([depth, lone ? line : `${head}${itemTail(item, print)}: ${line}`, item.el]);
+      else if (item.act) print.lines.push([depth, head + itemTail(item, print), item.el]);
+      return;
+    }
+  }
+  const at = print.lines.length;
+  print.lines.push([depth, head + itemTail(item, print), item.el]);
+  if (depth + 1 >= print.limit) {
+    const inside = countActs(kids);
+    print.lines[at][1] += `${item.ref ? "" : ` ${refs.mark(refs.of(item.el))}`} (${inside} controls inside: scope)`;
+    return;
+  }
+  if (item.above) print.lines.push([depth + 1, `(${item.above} more above: scroll ${refs.mark(refs.of(item.el))})`, null]);
+  printKids(kids, depth + 1, print);
+  if (item.below) print.lines.push([depth + 1, `(${item.below} more below: scroll ${refs.mark(refs.of(item.el))})`, null]);
+  if (print.lines.length === at + 1 && !item.act && item.kind !== "box") print.lines.length = at;
+}
+
+// Parts on one line, or null when they need lines of their own.
+function compactKids(kids, print, sep) {
+  const parts = [];
+  let length = 0;
+  for (const run of runsOf(kids, print)) {
+    for (const piece of run.length === 1 && run[0].kind === "cell" ? run : [run]) {
+      const text = Array.isArray(piece) ? compactRun(piece, print, sep) : compactCell(piece, print);
+      if (text === null) return null;
+      length += text.length;
+      if (length > FOLD_LINE * 2 || parts.length > 40) return null;
+      if (text || !Array.isArray(piece)) parts.push(text);
+    }
+  }
+  return parts.join(sep);
+}
+function compactCell(cell, print) {
+  if (cell.act && !cell.kids.length) return itemHead(cell, print) + itemTail(cell, print);
+  const text = compactKids(cell.kids, print, " ");
+  if (text === null) return null;
+  if (cell.act) return `${itemHead(cell, print)}${itemTail(cell, print)}: ${text}`;
+  return text || '""';
+}
+function compactRun(run, print, sep) {
+  const parts = [];
+  let length = 0;
+  for (let i = 0; i < run.length; i++) {
+    const part = run[i];
+    if (part.kind === "text") {
+      if (!part.hidden && (echoes(part.text, run[i + 1]) || echoes(part.text, run[i - 1]))) continue;
+      if (part.text.length > FOLD_LINE) return null;
+      parts.push(textLine(part, print));
+    } else if (part.kids.length) {
+      if (part.kind === "row" || part.kind === "box" || part.kind === "heading" || part.role === "link" || part.role === "button") return null;
+      const inner = compactKids(part.kids, print, " ");
+      if (inner === null) return null;
+      parts.push(part.act ? `${itemHead(part, print)}${itemTail(part, print)}: ${inner}` : inner);
+    } else if (part.role === "iframe" || part.kind === "box") return null;
+    else if (part.act || part.name || part.size) parts.push(itemHead(part, print) + itemTail(part, print));
+    length += parts.length ? parts[parts.length - 1].length : 0;
+    if (length > FOLD_LINE * 1.5) return null;
+  }
+  return parts.join(sep);
+}
+
+function itemHead(item, print) {
+  const { el, role } = item;
+  let text = role;
+  if (item.name) text += ` ${quote(cut(item.name, LONG_NAME + 20))}`;
+  else if (item.act && !item.kids.length) {
+    const hint = hintOf(el);
+    const shape = el instanceof SVGElement && role === "clickable" || (!hint && item.soft) ? shapeHint(el, item.rect) : "";
+    if (shape || hint) text += ` <${[hint, shape].filter(Boolean).join(" ")}>`;
+  }
+  if (item.size) text += ` <${item.size}>`;
+  if (item.level) text += ` h${item.level}`;
+  if (item.rows !== undefined) text += ` ${item.rows} rows`;
+  if (item.ref) text += ` ${refs.mark(refs.of(el))}`;
+  return text;
+}
+
+const RANGED = words("slider spinbutton scrollbar");
+function itemTail(item, print) {
+  const { el, role } = item;
+  let text = "";
+  if (item.act || item.leaf) {
+    if (VALUED.has(role) || role === "file" || role === "color") text += valuePart(el, role, item);
+    for (const state of statesOf(el, role, print.walk.focused)) text += ` ${state}`;
+    if (role === "combobox" || role === "listbox") text += optionsPart(el, print);
+    if (role === "link") text += targetPart(el);
+    if (item.control) text += ` for ${roleOf(item.control)} ${checkedState(item.control, roleOf(item.control))}`.trimEnd();
+  } else if (item.kind === "box" || item.kind === "row") {
+    for (const state of statesOf(el, role, print.walk.focused)) text += ` ${state}`;
+  }
+  if (item.aria) text += " (aria-hidden)";
+  else if (item.hidden && (item.act || item.leaf)) text += " (hidden)";
+  if (item.covered) text += " covered";
+  return text;
+}
+function valuePart(el, role, item) {
+  const value = clean(valueOf(el, role));
+  let text = value && value !== item.name ? ` =${quote(cut(value, 200))}` : "";
+  if (RANGED.has(role)) {
+    const low = attr(el, "min") || attr(el, "aria-valuemin"), high = attr(el, "max") || attr(el, "aria-valuemax");
+    if (low !== null || high !== null) text += ` (${low || ""}..${high || ""})`;
+  }
+  const ghost = !value && (attr(el, "placeholder") || attr(el, "aria-placeholder"));
+  if (ghost && clean(ghost) !== item.name) text += ` placeholder ${quote(cut(clean(ghost), 60))}`;
+  return text;
+}
+function optionsPart(el, print) {
+  if (!(el instanceof HTMLSelectElement)) return "";
+  const all = optionsOf(el);
+  const shown = print.walk.full ? 40 : 12;
+  const names = [];
+  for (let i = 0; i < all.length && i < shown; i++) names.push(cut(optionText(all[i]), 40));
+  return names.length ? ` options: ${names.join(" | ")}${all.length > shown ? ` …(${all.length - shown} more)` : ""}` : "";
+}
+const hrefOf = getter(HTMLAnchorElement.prototype, "href");
+function targetPart(el) {
+  if (!(el instanceof HTMLAnchorElement)) return "";
+  let url;
+  try { url = new URL(hrefOf(el)); } catch { return ""; }
+  if (url.protocol === "javascript:") return "";
+  if (!/^https?:$/.test(url.protocol)) return ` -> ${clean(cut(url.href, 40))}`;
+  const here = location;
+  let text = url.origin === here.origin ? url.pathname + url.search : url.host + (url.pathname === "/" ? "" : url.pathname) + url.search;
+  if (url.origin === here.origin && url.pathname === here.pathname && url.search === here.search) text = "";
+  text += url.hash;
+  return text ? ` -> ${clean(cut(text, 60))}` : "";
+}

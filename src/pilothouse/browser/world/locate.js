@@ -1,0 +1,202 @@
+// Locate: a target string to elements, and the search of the whole page.
+// Above: the daemon (targets, find), act.js, wait.js. Below: roles.js, names.js, visible.js, lines.js.
+
+const MATCHES_MAX = 10;
+const RESERVED = /^(text|role|xpath)=/;
+
+ph.locate = (target) => withNames(() => {
+  try {
+    return asMatches(elementsFor(target));
+  } catch (error) {
+    return { matches: [], total: 0, visible: [], error: String((error && error.message) || error).slice(0, 200) };
+  }
+});
+
+function elementsFor(target) {
+  const text = target.trim();
+  if (text.startsWith("text=")) return byText(text.slice(5));
+  if (text.startsWith("role=")) return byRole(text.slice(5));
+  if (text.startsWith("xpath=")) return byXPath(text.slice(6));
+  return bySelector(text);
+}
+function asMatches(found) {
+  const list = [...new Set(found)];
+  const seen = list.map((el) => isVisible(el));
+  const order = [...list.keys()].sort((a, b) => seen[b] - seen[a] || a - b).slice(0, MATCHES_MAX);
+  return { matches: order.map((i) => refs.of(list[i])), total: list.length, visible: order.map((i) => seen[i]) };
+}
+
+// The light tree first, then inside shadow roots; "host >>> inner" steps into a root by hand.
+function bySelector(css) {
+  const steps = css.split(/\s*>>>\s*/);
+  let scopes = [document];
+  for (let i = 0; i < steps.length; i++) {
+    const found = scopes.flatMap((scope) => [...query(scope, steps[i])]);
+    if (i === steps.length - 1) {
+      if (found.length || steps.length > 1) return found;
+      return shadowRootsIn(document).flatMap((root) => [...queryFragment(root, css)]);
+    }
+    scopes = found.map((el) => shadowOf(el)).filter(Boolean);
+  }
+  return [];
+}
+
+function byXPath(path) {
+  const result = Document.prototype.evaluate.call(document, path, document, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE, null);
+  const found = [];
+  for (let i = 0; i < result.snapshotLength && i < 10000; i++) {
+    const node = result.snapshotItem(i);
+    const el = isElement(node) ? node : typeOf(node) === 3 ? parentOf(node) : null;
+    if (el) found.push(el);
+  }
+  return found;
+}
+
+function* everyElement() {
+  for (const root of [document, ...shadowRootsIn(document)]) yield* query(root, "*");
+}
+
+const ROLE_TARGET = /^([a-z]+)\s*(?:\[\s*name\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\/((?:[^/\\]|\\.)+)\/([a-z]*))\s*\])?$/i;
+// Same roles as the snapshot prints; "textbox" also means the typed fields that HTML gives no role.
+const ALSO = { textbox: words("date time datetime month week"), button: words("file color"), clickable: words("generic") };
+function byRole(spec) {
+  const parts = ROLE_TARGET.exec(spec.trim());
+  if (!parts) throw new Error('a role target reads role=button or role=button[name="Save"]');
+  const role = parts[1].toLowerCase();
+  const want = parts[2] ?? parts[3];
+  const pattern = parts[4] ? new RegExp(parts[4], parts[5].replace(/[gy]/g, "")) : null;
+  const found = [];
+  for (const el of everyElement()) {
+    const own = roleOf(el);
+    if (own !== role && !(ALSO[role] && ALSO[role].has(own))) continue;
+    if (role === "clickable" && !isActionable(el)) continue;
+    if (isRendered(el)) found.push(el);
+  }
+  if (pattern) return found.filter((el) => pattern.test(calledOf(el)));
+  if (want === undefined) return found;
+  const name = clean(want.replace(/\\(.)/g, "$1"));
+  const exact = found.filter((el) => calledOf(el) === name);
+  return exact.length ? exact : found.filter((el) => calledOf(el).toLowerCase() === name.toLowerCase());
+}
+const calledOf = (el) => nameOf(el) || (WIDGETS.has(roleOf(el)) ? "" : contentName(el));
+
+// The smallest elements that show a text; a control is preferred to the span inside it or the label beside it.
+function byText(spec) {
+  const quoted = /^"([\s\S]*)"$/.exec(spec.trim());
+  const want = clean(quoted ? quoted[1].replace(/\\(.)/g, "$1") : spec);
+  if (!want) throw new Error("an empty text");
+  const fold = (text) => (quoted ? clean(text) : clean(text).toLowerCase());
+  const needle = quoted ? want : want.toLowerCase();
+  const has = (text) => (quoted ? fold(text) === needle : fold(text).includes(needle));
+  const found = smallestWith((text) => fold(text).includes(needle)).filter((el) => isRendered(el) && (!quoted || has(readText(el, 2000))));
+  const named = [];
+  for (const root of [document, ...shadowRootsIn(document)]) {
+    for (const el of query(root, "input,textarea,select,button,a[href],img,[aria-label],[aria-labelledby],[title],[role]")) {
+      if (isRendered(el) && has(nameOf(el))) named.push(el);
+      else if (el instanceof HTMLSelectElement && has(valueOf(el, "combobox"))) named.push(el);
+    }
+  }
+  const lifted = found.map((el) => closestComposed(el, (up) => isActionable(up) && tagOf(up) !== "body") || el)
+    .map((el, i) => (readText(el, 600).length > 200 + want.length ? found[i] : el));
+  const all = inOrder([...new Set([...lifted, ...named])]);
+  const acting = all.filter((el) => isActionable(el) && !(tagOf(el) === "label" && all.includes(controlOf(el))));
+  const pool = acting.length ? acting : all;
+  const exact = pool.filter((el) => fold(nameOf(el)) === needle || fold(readText(el, 2000)) === needle);
+  return (exact.length ? exact : pool).filter((el) => el === refuseOuter(el, exact.length ? exact : pool));
+}
+// An outer match that merely holds an inner one is not meant.
+const refuseOuter = (el, pool) => (pool.some((other) => other !== el && composedContains(el, other)) ? null : el);
+
+function smallestWith(test) {
+  const found = [];
+  const stack = [bodyOf(document) || htmlOf(document)];
+  while (stack.length && found.length < 2000) {
+    const el = stack.pop();
+    if (!el || SILENT.has(tagOf(el))) continue;
+    const root = shadowOf(el);
+    const here = test(textContentOf(el));
+    if (!here && !root && !el.childElementCount) continue;
+    if (!here && !root && !hasShadowBelow(el)) continue;
+    const kids = kidsOf(el).filter(isElement);
+    const inner = kids.filter((kid) => !SILENT.has(tagOf(kid)) && (test(textContentOf(kid)) || shadowOf(kid) || hasShadowBelow(kid)));
+    const within = inner.some((kid) => test(textContentOf(kid)));
+    if (here && !within && tagOf(el) !== "select" && tagOf(el) !== "textarea") found.push(el);
+    for (let i = inner.length - 1; i >= 0; i--) stack.push(inner[i]);
+  }
+  return found;
+}
+function hasShadowBelow(el) {
+  for (const kid of queryIn(el, "*")) if (shadowOf(kid)) return true;
+  return false;
+}
+function inOrder(list) {
+  return list.sort((a, b) => {
+    const order = orderOf(a, b);
+    return order & 4 ? -1 : order & 2 ? 1 : 0;
+  });
+}
+
+// Candidates for "not found": names, ids and classes that share letters with what was asked for.
+ph.nearest = (target, limit = 5) => withNames(() => {
+  const want = target.replace(RESERVED, "").replace(/\[name=/, " ").toLowerCase();
+  const grams = gramsOf(want);
+  const scored = [];
+  let looked = 0;
+  for (const el of everyElement()) {
+    if (looked++ > 20000 || !isActionable(el) || !isRendered(el)) continue;
+    const own = `${calledOf(el)} ${attr(el, "id") || ""} ${attr(el, "class") || ""} ${attr(el, "name") || ""} ${roleOf(el)} ${tagOf(el)}`.toLowerCase();
+    const score = likeness(grams, gramsOf(own.slice(0, 300)));
+    if (score > 0.15) scored.push([score, el]);
+  }
+  scored.sort((a, b) => b[0] - a[0]);
+  return scored.slice(0, Math.min(limit, 5)).map(([, el]) => {
+    const role = roleOf(el);
+    const name = calledOf(el) || hintOf(el);
+    return { role: WIDGETS.has(role) ? role : "clickable", name: cut(name, 80), ref: refs.mark(refs.of(el)) };
+  });
+});
+function gramsOf(text) {
+  const grams = new Set();
+  for (const word of text.split(/[^\p{L}\p{N}]+/u)) for (let i = 0; i < word.length; i++) grams.add(word.slice(i, i + 3));
+  return grams;
+}
+function likeness(want, have) {
+  let shared = 0;
+  for (const gram of want) if (have.has(gram)) shared++;
+  return want.size ? shared / want.size : 0;
+}
+
+// Search the whole page, as it would be printed in full.
+ph.find = ({ text = "", pattern = "", role = "", limit = 20 } = {}) => withNames(() => {
+  let test = () => true;
+  if (pattern) {
+    let compiled;
+    try { compiled = new RegExp(pattern, "i"); } catch (error) { return { error: String(error.message) }; }
+    test = (line) => compiled.test(line);
+  } else if (text) {
+    const needle = clean(text).toLowerCase();
+    test = (line) => line.toLowerCase().includes(needle);
+  }
+  const lines = printTree(buildTree({ root: bodyOf(document) || htmlOf(document), full: true, margin: 0 }), {});
+  const has = role ? new RegExp(`(^|[|:] )${role.replace(/[^a-z]/gi, "")}\\b`) : null;
+  const hits = [];
+  let total = 0;
+  for (let i = 0; i < lines.length; i++) {
+    const [depth, line, el] = lines[i];
+    const plain = line.replace(/\u0001\d+\u0001 ?/g, "").replaceAll('\\"', '"');
+    if ((has && !has.test(plain)) || !test(plain)) continue;
+    total++;
+    if (hits.length < limit) hits.push({ line, context: contextOf(lines, i, depth), where: whereIs(el) });
+  }
+  return { hits, total };
+});
+function contextOf(lines, at, depth) {
+  const out = [];
+  for (let i = at - 1, d = depth; i >= 0 && d > 0; i--) if (lines[i][0] < d) { out.unshift(lines[i][1]); d = lines[i][0]; }
+  return out;
+}
+function whereIs(el) {
+  if (!el) return "in view";
+  const rect = rectOf(el);
+  return rect.bottom <= 0 ? "above" : rect.top >= innerHeight ? "below" : "in view";
+}

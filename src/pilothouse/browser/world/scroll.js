@@ -1,0 +1,38 @@
+// Scrolling: the page, or the nearest thing around an element that scrolls.
+// Above: the tool `scroll`. Below: dom.js, act.js.
+
+function scrollerOf(el) {
+  for (let node = el, i = 0; node && i < 20000; node = parentOf(node), i++) {
+    const style = getComputedStyle(node);
+    const room = scrollHeightOf(node) > clientHeightOf(node) + 1 || scrollWidthOf(node) > clientWidthOf(node) + 1;
+    if (room && /auto|scroll|overlay/.test(style.overflowY + style.overflowX)) return node;
+  }
+  return null;
+}
+// Without a target: the page if it scrolls, else what scrolls in the middle of the window.
+function mainScroller() {
+  const page = document.scrollingElement || htmlOf(document);
+  if (scrollHeightOf(page) > clientHeightOf(page) + 1 || scrollWidthOf(page) > clientWidthOf(page) + 1) return page;
+  const hit = deepHit(innerWidth / 2, innerHeight / 2);
+  return (hit && scrollerOf(hit)) || page;
+}
+
+ph.scroll = ({ ref = 0, direction = null, dx = 0, dy = 0, to = null } = {}) => {
+  const { el, fail } = ref ? living(ref) : { el: null };
+  if (fail) return { fail };
+  begin();
+  const box = el ? scrollerOf(el) || document.scrollingElement : mainScroller();
+  const before = [box.scrollLeft, box.scrollTop];
+  const page = box === document.scrollingElement;
+  const height = page ? innerHeight : clientHeightOf(box), width = page ? innerWidth : clientWidthOf(box);
+  if (el && !direction && !dx && !dy && !to) scrollTo(el, { block: "center", inline: "nearest", behavior: "instant" });
+  if (to) box.scrollTo({ top: to === "top" ? 0 : scrollHeightOf(box), behavior: "instant" });
+  const step = { up: [0, -0.85 * height], down: [0, 0.85 * height], left: [-0.85 * width, 0], right: [0.85 * width, 0] }[direction];
+  const [x, y] = step || (dx || dy ? [dx, dy] : el || to ? [0, 0] : [0, 0.85 * height]);
+  if (x || y) box.scrollBy({ left: x, top: y, behavior: "instant" });
+  return {
+    x: Math.round(box.scrollLeft), y: Math.round(box.scrollTop), height: Math.round(scrollHeightOf(box)),
+    atEnd: box.scrollTop + height >= scrollHeightOf(box) - 2,
+    moved: box.scrollLeft !== before[0] || box.scrollTop !== before[1],
+  };
+};

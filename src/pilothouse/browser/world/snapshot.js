@@ -1,0 +1,73 @@
+// Snapshot: the answer to "what is on this page", and the counter that says whether it has changed.
+// Above: the daemon (browser/snapshot.py). Below: tree.js, lines.js.
+
+ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin = 200 } = {}) => withNames(() => {
+  let root = bodyOf(document) || htmlOf(document);
+  if (scope) {
+    root = refs.get(scope);
+    if (!root || !connectedOf(root)) return { error: "stale" };
+  }
+  if (!root) return { lines: [], above: 0, below: 0, frames: [], hosts: [], title: "", url: location.href, changes: changes() };
+  const walk = buildTree({ root, full: full || !!scope, margin });
+  const lines = printTree(walk, { interactive, depth });
+  return {
+    lines: lines.map(([at, text]) => [at, text]), above: walk.above, below: walk.below,
+    frames: walk.frames.map((el) => refs.of(el)), hosts: walk.hosts.map((el) => refs.of(el)),
+    title: clean(titleOf(document)), url: location.href, changes: changes(),
+  };
+});
+
+// The element behind a ref, for CDP calls that need an object (DOM.describeNode, file inputs).
+ph.element = (n) => refs.get(n);
+ph.twin = (n) => { const el = refs.twin(n); return el ? refs.of(el) : 0; };
+ph.refs = refs;
+
+let counter = 0;
+let observer = null;
+let lastState = "";
+const watched = new WeakSet();
+const bump = () => { counter++; };
+
+// Lazily: a page nobody asks about pays nothing.
+ph.watch = () => {
+  if (observer) return counter;
+  observer = new MutationObserver(bump);
+  watchRoot(document);
+  for (const root of shadowRootsIn(document)) watchRoot(root);
+  for (const type of ["input", "change", "scroll", "toggle", "focusin", "focusout", "transitionend", "animationend", "load"]) {
+    addEventListener(type, bump, { capture: true, passive: true });
+  }
+  addEventListener("resize", bump, { passive: true });
+  return counter;
+};
+function watchRoot(root) {
+  if (!observer || watched.has(root)) return;
+  watched.add(root);
+  observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+}
+// What scripts set without any event or mutation: values, checks, the address, the window.
+function quietState() {
+  let state = `${location.href} ${innerWidth} ${innerHeight} ${scrollX} ${scrollY} `;
+  let i = 0;
+  for (const el of queryDoc(document, "input,select,textarea")) {
+    if (i++ > 2000) break;
+    if (el instanceof HTMLInputElement) state += `${inputValueOf(el)}\u0000${checkedOf(el)}${mixedOf(el)} `;
+    else if (el instanceof HTMLTextAreaElement) state += `${areaValueOf(el)}\u0000`;
+    else state += `${[...pickedOf(el)].length} ${el.selectedIndex} `;
+  }
+  return state;
+}
+function changes() {
+  ph.watch();
+  for (const record of observer.takeRecords()) { bump(); break; }
+  const state = quietState();
+  if (state !== lastState) { lastState = state; bump(); }
+  return counter;
+}
+ph.changes = changes;
+
+// For the ground-truth test, which compares these with Chrome's own.
+ph.roleOf = roleOf;
+ph.nameOf = nameOf;
+ph.hit = deepHit;
+ph.holds = composedContains;

@@ -1,0 +1,240 @@
+// Tree: one walk over the page as it is drawn, into a small tree of what matters: texts, controls, structure.
+// Above: lines.js prints it. Below: every other room.
+// In viewport mode a subtree whose box lies outside is not entered, only counted: that is what makes it fast.
+
+const BREAK = { kind: "break" };
+const MAX_LEVEL = 500;    // of recursion; deeper content waits in a queue, so no page overflows the stack
+const MAX_NEST = 40;      // of printed structure
+const MAX_NODES = 300000;
+const LONG_NAME = 140;    // a control whose content is longer is printed with its content beneath
+const LEAVES = words("input select textarea iframe frame canvas video audio progress meter img object embed");
+const BOXES = words("banner complementary contentinfo main navigation search form region dialog alertdialog table grid treegrid menu tree listbox feed application");
+const NAMED_BOXES = words("list group radiogroup tablist toolbar menubar tabpanel figure article");
+const ENTRIES = words("listitem alert status log article timer");
+const CELLS = words("cell gridcell columnheader rowheader");
+// Roles that keep their word when they can be pressed; everything else without a widget's role is "clickable".
+const KEEPS = words("img heading gridcell row columnheader rowheader canvas video audio iframe");
+const COUNTED = "a[href],button,input:not([type=hidden]),select,textarea,summary,h1,h2,h3,h4,h5,h6,p,li,td,[role=button],[role=link],[role=tab],[role=option],[role=menuitem],[onclick],[tabindex]";
+
+function buildTree({ root, full, margin }) {
+  const m = full ? 1e9 : margin;
+  const view = { left: -m, top: -m, right: innerWidth + m, bottom: innerHeight + m };
+  const walk = {
+    full, margin: m, view, must: full ? null : hitElements(), focused: focusedElement(), backdrops: new Map(),
+    above: 0, below: 0, acts: 0, nodes: 0, frames: [], hosts: [], front: [], queue: [], layers: [], tested: [], modal: modalDialog(),
+  };
+  const kids = [];
+  const ctx = { clip: view, outer: view, said: "", cursor: "auto", unseen: false, aria: false, scroller: null, nest: 0, tall: false, front: false, spread: false };
+  walk.queue.push([root, ctx, kids]);
+  for (let i = 0; i < walk.queue.length; i++) {
+    const [node, at, out] = walk.queue[i];
+    visit(node, at, out, 0, walk);
+    walk.queue[i] = null;
+  }
+  for (const item of walk.tested) item.covered = isCovered(item, walk.layers);
+  walk.kids = kids;
+  return walk;
+}
+
+// Only a positioned box can lie over what is not its own: without one at the same place no hit test is paid.
+function isCovered({ el, rect }, layers) {
+  const x = (Math.max(rect.left, 0) + Math.min(rect.right, innerWidth)) / 2;
+  const y = (Math.max(rect.top, 0) + Math.min(rect.bottom, innerHeight)) / 2;
+  for (const [layer, box] of layers) {
+    if (x < box.left || x > box.right || y < box.top || y > box.bottom || layer === el || containsNode(layer, el)) continue;
+    return coverOf(el, rect) !== null;
+  }
+  return false;
+}
+
+// What is under a few points of the viewport, with all ancestors. These are entered even where their parent's box
+// is elsewhere (fixed and absolute boxes, negative offsets).
+function hitElements() {
+  const found = new Set();
+  for (let row = 0; row < 4; row++) {
+    for (let col = 0; col < 4; col++) {
+      let el = deepHit(((col + 0.5) * innerWidth) / 4, ((row + 0.5) * innerHeight) / 4);
+      for (let i = 0; el && !found.has(el) && i < 20000; i++) { found.add(el); el = parentOf(el); }
+    }
+  }
+  return found;
+}
+function modalDialog() {
+  const open = queryDoc(document, "dialog:modal");
+  if (open.length) return open[open.length - 1];
+  const hit = deepHit(innerWidth / 2, innerHeight / 2);
+  return hit ? closestComposed(hit, (el) => tagOf(el) === "dialog" && matches(el, ":modal")) : null;
+}
+
+const outside = (rect, clip) => rect.bottom <= clip.top || rect.top >= clip.bottom || rect.right <= clip.left || rect.left >= clip.right;
+function meet(clip, rect, margin) {
+  return {
+    left: Math.max(clip.left, rect.left - margin), right: Math.min(clip.right, rect.right + margin),
+    top: Math.max(clip.top, rect.top - margin), bottom: Math.min(clip.bottom, rect.bottom + margin),
+  };
+}
+
+// A box outside the clip whose overflow reaches back in is not skipped (a 100vh wrapper of a long page).
+function isElsewhere(el, rect, clip) {
+  if (!outside(rect, clip)) return false;
+  if (rect.height < innerHeight * 0.4) return true;
+  const reach = {
+    left: rect.left, top: rect.top, right: Math.max(rect.right, rect.left + scrollWidthOf(el)),
+    bottom: Math.max(rect.bottom, rect.top + scrollHeightOf(el)),
+  };
+  return outside(reach, clip);
+}
+function leaveOut(el, rect, ctx, walk) {
+  let count = queryIn(el, COUNTED).length + (matches(el, COUNTED) ? 1 : 0);
+  if (!count) count = textContentOf(el).trim() || shadowOf(el) ? 1 : 0;
+  const whose = ctx.scroller || walk;
+  if (rect.bottom <= ctx.clip.top || rect.right <= ctx.clip.left) whose.above += count; else whose.below += count;
+}
+
+function visit(node, ctx, out, level, walk) {
+  const type = typeOf(node);
+  if (type === 3) { addText(node, ctx, out, walk); return; }
+  if (type !== 1 || walk.nodes++ > MAX_NODES) return;
+  const tag = tagOf(node);
+  if (SILENT.has(tag)) return;
+  if (tag === "br") { out.push({ kind: "text", text: " ", hidden: false, el: null }); return; }
+  if (level > MAX_LEVEL) {
+    const group = { kind: "group", kids: [] };
+    out.push(group);
+    walk.queue.push([node, ctx, group.kids]);
+    return;
+  }
+  visitElement(node, tag, ctx, out, level, walk);
+}
+
+function visitElement(el, tag, ctx, out, level, walk) {
+  const rect = rectOf(el);
+  const sized = rect.width > 0 && rect.height > 0;
+  if (sized && !walk.full && tag !== "body" && tag !== "html" && tag !== "thead" && !walk.must.has(el) && isElsewhere(el, rect, ctx.clip)) {
+    const lost = rect.right + scrollX <= 0 || rect.bottom + scrollY <= 0;
+    if (!lost || ctx.scroller) { leaveOut(el, rect, ctx, walk); return; }
+  }
+  const style = getComputedStyle(el);
+  const display = style.display;
+  if (tag === "map") { visitAreas(el, ctx, out, walk); return; }
+  if (display === "none" || hasAttr(el, "inert")) return;
+  const inner = insideOf(el, tag, style, rect, sized, ctx, walk);
+  const inline = display.startsWith("inline") || display === "contents";
+  if (!inline) out.push(BREAK);
+  const item = makeItem(el, tag, style, rect, ctx, inner, walk);
+  if (item && item.front && !ctx.front) { out = walk.front; inner.front = true; }
+  if (item) item.block = !inline;
+  const kids = item ? item.kids : out;
+  if (!item || !item.leaf) {
+    if (style.contentVisibility !== "hidden") visitKids(el, tag, inner, kids, level, walk);
+    if (sized && (inner.mayHost || tag.includes("-"))) mayHide(el, tag, rect, walk);
+  }
+  if (item) finishItem(item, ctx, out, walk);
+  if (!inline) out.push(BREAK);
+}
+
+function visitKids(el, tag, inner, kids, level, walk) {
+  const shut = tag === "details" && !openDetailsOf(el);
+  const list = kidsOf(el);
+  let own = list.length === 0;
+  for (const kid of list) if (typeOf(kid) === 3) { own = true; break; }
+  if (own) addPseudo(el, "::before", inner, kids);
+  const [from, to] = !walk.full && list.length > 40 ? nearPart(list, inner, walk) : [0, list.length];
+  for (let i = 0; i < list.length; i++) {
+    const kid = list[i];
+    if ((i < from || i >= to) && !walk.must.has(kid)) continue;
+    if (!shut || (isElement(kid) && tagOf(kid) === "summary")) visit(kid, inner, kids, level + 1, walk);
+  }
+  if (own) addPseudo(el, "::after", inner, kids);
+  inner.mayHost = list.length === 0;
+}
+
+// Of a long list of children that run downwards, the stretch near the clip; the rest is counted by samples.
+// So a list of ten thousand rows costs a dozen boxes, not ten thousand.
+function nearPart(list, ctx, walk) {
+  const rows = [];
+  for (let i = 0; i < list.length; i++) if (typeOf(list[i]) === 1 && !SILENT.has(tagOf(list[i]))) rows.push(i);
+  if (rows.length < 30) return [0, list.length];
+  const tops = new Map();
+  const top = (k) => { let v = tops.get(k); if (v === undefined) { const r = rectOf(list[rows[k]]); tops.set(k, v = r.width || r.height ? r.top : NaN); } return v; };
+  for (let k = 0, last = -Infinity; k < rows.length; k += Math.max(1, rows.length >> 4)) {
+    if (!(top(k) >= last)) return [0, list.length];
+    last = top(k);
+  }
+  const find = (limit) => {
+    let low = 0, high = rows.length;
+    while (low < high) { const mid = (low + high) >> 1; if (top(mid) < limit) low = mid + 1; else high = mid; }
+    return low;
+  };
+  const first = Math.max(0, find(ctx.clip.top) - 3), end = Math.min(rows.length, find(ctx.clip.bottom) + 3);
+  const whose = ctx.scroller || walk;
+  const count = (k) => Math.max(1, queryIn(list[rows[k]], COUNTED).length);
+  if (first > 0) whose.above += first * count(first - 1);
+  if (end < rows.length) whose.below += (rows.length - end) * count(end);
+  return [first > 0 ? rows[first] : 0, end < rows.length ? rows[end] : list.length];
+}
+
+// What children inherit from this element.
+function insideOf(el, tag, style, rect, sized, ctx, walk) {
+  const position = style.position;
+  let clip = ctx.clip, outer = ctx.outer, scroller = ctx.scroller;
+  if (position === "fixed") { clip = outer = walk.view; scroller = null; }
+  else if (position === "absolute") clip = ctx.outer;
+  if (position !== "static" && sized) walk.layers.push([el, rect]);
+  const overflow = style.overflowY;
+  const scrolls = (overflow === "auto" || overflow === "scroll") && tag !== "body" && tag !== "html" &&
+    (scrollHeightOf(el) > clientHeightOf(el) + 8 || scrollWidthOf(el) > clientWidthOf(el) + 8);
+  if (!walk.full && overflow !== "visible" && sized && tag !== "body" && tag !== "html") clip = meet(clip, rect, scrolls ? walk.margin / 2 : 0);
+  if (position !== "static") outer = clip;
+  const cursor = style.cursor;
+  return {
+    clip, outer, scroller, scrolls, said: ctx.said, nest: ctx.nest, hush: style.visibility !== "visible",
+    cursor: SPREADS.has(tag) ? ctx.cursor : cursor, unseen: ctx.unseen || isUnseen(style, rect, position, overflow),
+    aria: ctx.aria || attr(el, "aria-hidden") === "true", el, style, read: 0,
+    tall: !walk.full && rect.height > innerHeight * 1.5, mayHost: false, front: ctx.front || el === walk.modal,
+    spread: false,
+  };
+}
+
+function addText(node, ctx, out, walk) {
+  let data = dataOf(node);
+  if (!/\S/.test(data)) { if (out.length && out[out.length - 1].kind === "text") out.push({ kind: "text", text: " ", hidden: false, el: null }); return; }
+  if (ctx.hush || ctx.aria || !ctx.style) return;
+  data = transformed(data, ctx.style.textTransform);
+  if (ctx.said && ctx.said.includes(clean(data))) return;
+  if (ctx.tall) {
+    const range = new Range();
+    range.selectNodeContents(node);
+    const rect = range.getBoundingClientRect();
+    if (rect.height > 0 && outside(rect, ctx.clip)) {
+      const whose = ctx.scroller || walk;
+      if (rect.bottom <= ctx.clip.top) whose.above++; else whose.below++;
+      return;
+    }
+  }
+  if (!ctx.read) ctx.read = !ctx.unseen && isUnreadable(ctx.el, ctx.style, walk.backdrops) ? 2 : 1;
+  out.push({ kind: "text", text: data, hidden: ctx.unseen || ctx.read === 2, el: ctx.el });
+}
+function addPseudo(el, which, ctx, out) {
+  if (ctx.hush || ctx.aria) return;
+  const text = pseudoText(el, which);
+  if (!text || !clean(text) || (ctx.said && ctx.said.includes(clean(text)))) return;
+  out.push({ kind: "text", text, hidden: ctx.unseen, el });
+}
+function visitAreas(map, ctx, out, walk) {
+  for (const area of [...queryIn(map, "area[href]")].slice(0, 200)) {
+    walk.acts++;
+    out.push({ kind: "leaf", el: area, role: "link", name: nameOf(area), act: true, kids: [], leaf: true, block: true });
+  }
+}
+
+// A closed shadow root shows itself only by a box that nothing we can see fills. Asked again when the size changes.
+const asked = new WeakMap();
+const HOST_TAGS = words("article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span");
+function mayHide(el, tag, rect, walk) {
+  if (shadowOf(el) || !(tag.includes("-") || HOST_TAGS.has(tag))) return;
+  const size = `${Math.round(rect.width)}x${Math.round(rect.height)}`;
+  if (asked.get(el) === size || walk.hosts.length >= 40) return;
+  asked.set(el, size);
+  walk.hosts.push(el);
+}

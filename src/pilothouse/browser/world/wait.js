@@ -1,0 +1,69 @@
+// Waiting: for the next turn of the page, for a change, for text or an element to come or go.
+// Above: browser/settle.py and browser/waits.py. Below: locate.js, text.js.
+
+// A task of its own: messages are not slowed in background tabs, as timers are.
+const turn = () => new Promise((resolve) => {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => { port1.close(); resolve(); };
+  port2.postMessage(0);
+});
+const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// Resolves with the next change of the document, or after `ms`.
+function nextChange(ms) {
+  return new Promise((resolve) => {
+    const observer = new MutationObserver(() => end());
+    const timer = setTimeout(() => end(), Math.max(ms, 1));
+    const end = () => { observer.disconnect(); clearTimeout(timer); resolve(); };
+    observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  });
+}
+
+// Two turns: what an action started in its own turn is on the wire by then. Answers how many changes there were
+// since the action was begun (`begin`) or the last tick.
+let seenChanges = 0;
+const begin = () => { ph.watch(); seenChanges = ph.changes(); };
+ph.tick = async () => {
+  await turn();
+  await turn();
+  const before = seenChanges;
+  begin();
+  return seenChanges - before;
+};
+ph.page = () => ({ url: location.href, title: titleOf(document) });
+
+const holdsText = (text) => ph.text({}).toLowerCase().includes(text.toLowerCase());
+const visibleMatch = (target) => {
+  const found = ph.locate(target);
+  const index = (found.visible || []).indexOf(true);
+  return { ...found, ref: index >= 0 ? found.matches[index] : 0 };
+};
+
+// One look: which of the conditions holds now? Answers its name, or "".
+ph.holdsNow = ({ text, gone, target }) => {
+  if (text && holdsText(text)) return { met: "text" };
+  if (target) {
+    const found = visibleMatch(target);
+    if (found.error) return { error: found.error };
+    if (found.ref) return { met: "target", ref: found.ref };
+  }
+  if (gone) {
+    const there = /^(text|role|xpath|css)=|^[#.[]/.test(gone) ? visibleMatch(gone).ref : holdsText(gone);
+    if (!there) return { met: "gone" };
+  }
+  return { met: "" };
+};
+
+// Looks again at each change until a condition holds or the time is over. Changes that CSS or a shadow root
+// makes are not seen by the observer, so it looks at least every 100 ms.
+ph.waitFor = async (conditions, timeoutMs) => {
+  const end = performance.now() + timeoutMs;
+  for (;;) {
+    const began = performance.now();
+    const answer = ph.holdsNow(conditions);
+    const cost = performance.now() - began;
+    if (answer.met || answer.error || performance.now() >= end) return answer;
+    if (cost > 4) await later(cost);  // a restless page must not spend all its time being looked at
+    await nextChange(Math.min(100, end - performance.now()));
+  }
+};

@@ -1,0 +1,194 @@
+"""One connection to one browser, in flatten mode: calls out, replies and events in, by session.
+
+Above: browser. Below: a transport. A call ends with its reply, its deadline, the end of its target, or an
+interruption (a crash, a dialog), whichever comes first; nothing waits for ever.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from pilothouse.cdp.decode import decode
+from pilothouse.cdp.transport import Transport
+from pilothouse.errors import Failure
+
+CALL_TIMEOUT_S = 30.0
+
+Handler = Callable[[dict[str, Any]], None]
+
+
+class ProtocolError(Exception):
+    """The browser refused a command. The rooms above know what that means for the user."""
+
+    def __init__(self, method: str, error: dict[str, Any]) -> None:
+        super().__init__(f"{method}: {error.get('message', 'refused')}")
+        self.method = method
+        self.reason: str = error.get("message", "")
+
+
+class _Frame(msgspec.Struct):
+    """The envelope only: parameters stay raw until somebody wants them."""
+
+    id: int = 0
+    method: str = ""
+    sessionId: str = ""  # noqa: N815 (CDP's spelling)
+    params: msgspec.Raw = msgspec.Raw(b"{}")
+    result: msgspec.Raw = msgspec.Raw(b"{}")
+    error: dict[str, Any] | None = None
+
+
+class _Pending(msgspec.Struct):
+    future: asyncio.Future[dict[str, Any]]
+    channel: "Channel"
+    method: str
+    timer: asyncio.TimerHandle
+    steadfast: bool
+
+
+_encode = msgspec.json.Encoder().encode
+_envelope = msgspec.json.Decoder(_Frame).decode
+
+
+class Channel:
+    """One CDP session: a tab, a frame, a worker; the browser itself has the empty id."""
+
+    def __init__(self, connection: "Connection", session_id: str) -> None:
+        self.id = session_id
+        self.gone: Failure | None = None
+        self._connection = connection
+        self._handlers: dict[str, list[Handler]] = {}
+
+    def post(
+        self, method: str, *, timeout: float = CALL_TIMEOUT_S, steadfast: bool = False, **params: Any
+    ) -> asyncio.Future[dict[str, Any]]:
+        """Send now, answer later: commands posted in a row travel together. `steadfast` calls outlast interruptions."""
+        return self._connection.post(self, method, params, timeout, steadfast)
+
+    async def send(
+        self, method: str, *, timeout: float = CALL_TIMEOUT_S, steadfast: bool = False, **params: Any
+    ) -> dict[str, Any]:
+        return await self._connection.post(self, method, params, timeout, steadfast)
+
+    def on(self, method: str, handler: Handler) -> Callable[[], None]:
+        """Call `handler` with the parameters of every such event; the answer unsubscribes."""
+        handlers = self._handlers.setdefault(method, [])
+        handlers.append(handler)
+        return lambda: handlers.remove(handler) if handler in handlers else None
+
+    def sibling(self, session_id: str) -> "Channel":
+        """The channel of a child target that was attached through this one."""
+        return self._connection.channel(session_id)
+
+    def interrupt(self, failure: Failure) -> None:
+        """End all calls under way; the channel lives on."""
+        self._connection.fail(self, failure)
+
+    def end(self, failure: Failure) -> None:
+        self.gone = self.gone or failure
+        self._connection.fail(self, failure, steadfast_too=True)
+
+    def dispatch(self, method: str, raw: msgspec.Raw) -> None:
+        handlers = self._handlers.get(method)
+        if handlers:
+            params = decode(raw)
+            for handler in tuple(handlers):
+                handler(params)
+
+
+class Connection:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._pending: dict[int, _Pending] = {}
+        self._last_id = 0
+        self.root = Channel(self, "")
+        self._channels: dict[str, Channel] = {"": self.root}
+        self.closed = asyncio.get_running_loop().create_future()
+        transport.start(self._receive, self._lost)
+
+    def channel(self, session_id: str) -> Channel:
+        return self._channels.setdefault(session_id, Channel(self, session_id))
+
+    def post(
+        self, channel: Channel, method: str, params: dict[str, Any], timeout: float, steadfast: bool
+    ) -> asyncio.Future[dict[str, Any]]:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[dict[str, Any]] = loop.create_future()
+        future.add_done_callback(_heard)
+        if channel.gone is not None:
+            future.set_exception(channel.gone)
+            return future
+        self._last_id = number = self._last_id + 1
+        timer = loop.call_later(timeout, self._expire, number, timeout)
+        self._pending[number] = _Pending(future, channel, method, timer, steadfast)
+        command: dict[str, Any] = {"id": number, "method": method, "params": params}
+        if channel.id:
+            command["sessionId"] = channel.id
+        self._transport.send(_encode(command))
+        return future
+
+    def fail(self, channel: Channel, failure: Failure, *, steadfast_too: bool = False) -> None:
+        hit = [n for n, p in self._pending.items() if p.channel is channel and (steadfast_too or not p.steadfast)]
+        for number in hit:
+            self._settle(number, failure)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    def _receive(self, data: bytes) -> None:
+        try:
+            frame = _envelope(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            frame = _envelope(_encode(decode(data)))
+        if frame.id:
+            self._reply(frame)
+            return
+        if channel := self._channels.get(frame.sessionId):
+            channel.dispatch(frame.method, frame.params)
+        if frame.method == "Target.detachedFromTarget":
+            self._detached(decode(frame.params)["sessionId"])
+
+    def _reply(self, frame: _Frame) -> None:
+        pending = self._pending.get(frame.id)
+        if pending is None:
+            return
+        if frame.error is None:
+            self._settle(frame.id, decode(frame.result))
+        elif "session" in frame.error.get("message", "").lower() and frame.error.get("code") == -32001:
+            self._settle(frame.id, Failure("tab_closed", "the tab is closed"))
+        else:
+            self._settle(frame.id, ProtocolError(pending.method, frame.error))
+
+    def _settle(self, number: int, outcome: dict[str, Any] | Exception) -> None:
+        pending = self._pending.pop(number, None)
+        if pending is None:
+            return
+        pending.timer.cancel()
+        if pending.future.done():
+            return
+        if isinstance(outcome, Exception):
+            pending.future.set_exception(outcome)
+        else:
+            pending.future.set_result(outcome)
+
+    def _expire(self, number: int, timeout: float) -> None:
+        method = self._pending[number].method
+        self._settle(number, Failure("timeout", f"the browser did not answer {method} within {timeout:g} s"))
+
+    def _detached(self, session_id: str) -> None:
+        if channel := self._channels.pop(session_id, None):
+            channel.end(Failure("tab_closed", "the tab or frame was closed during the call"))
+
+    def _lost(self, reason: str) -> None:
+        failure = Failure("browser_gone", f"the browser is gone: {reason}")
+        for channel in tuple(self._channels.values()):
+            channel.end(failure)
+        if not self.closed.done():
+            self.closed.set_result(reason)
+
+
+def _heard(future: asyncio.Future[dict[str, Any]]) -> None:
+    """A posted command nobody awaits may fail quietly: what matters is awaited."""
+    if not future.cancelled():
+        future.exception()

@@ -1,0 +1,72 @@
+"""CDP over a browser's WebSocket, for browsers that somebody else started.
+
+Above: providers. Below: websockets.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from pilothouse.cdp.pipe import MAX_FRAME_BYTES
+from pilothouse.errors import Failure
+
+OPEN_TIMEOUT_S = 10
+
+
+class Socket:
+    """Frames are queued and written by one task: `send` never waits, order is kept."""
+
+    def __init__(self, websocket: ClientConnection) -> None:
+        self._websocket = websocket
+        self._outgoing: asyncio.Queue[bytes] = asyncio.Queue()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._on_close: Callable[[str], None] | None = None
+
+    @classmethod
+    async def open(cls, url: str, headers: Mapping[str, str] | None = None) -> "Socket":
+        try:
+            websocket = await connect(
+                url,
+                additional_headers=dict(headers or {}),
+                max_size=MAX_FRAME_BYTES,
+                compression=None,
+                open_timeout=OPEN_TIMEOUT_S,
+                proxy=None,
+            )
+        except (OSError, TimeoutError, ConnectionClosed, ValueError) as error:
+            raise Failure("browser_gone", f"no browser answers at {url}: {error}") from error
+        return cls(websocket)
+
+    def start(self, on_frame: Callable[[bytes], None], on_close: Callable[[str], None]) -> None:
+        self._on_close = on_close
+        self._tasks = [asyncio.create_task(self._read(on_frame)), asyncio.create_task(self._write())]
+
+    def send(self, frame: bytes) -> None:
+        self._outgoing.put_nowait(frame)
+
+    async def close(self) -> None:
+        self._end("closed")
+        await self._websocket.close()
+        for task in self._tasks:
+            task.cancel()
+
+    async def _read(self, on_frame: Callable[[bytes], None]) -> None:
+        try:
+            while True:
+                on_frame(await self._websocket.recv(decode=False))
+        except ConnectionClosed as closed:
+            self._end(str(closed))
+
+    async def _write(self) -> None:
+        try:
+            while True:
+                await self._websocket.send(await self._outgoing.get(), text=True)
+        except ConnectionClosed as closed:
+            self._end(str(closed))
+
+    def _end(self, reason: str) -> None:
+        if self._on_close is not None:
+            on_close, self._on_close = self._on_close, None
+            on_close(reason)

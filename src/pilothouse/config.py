@@ -1,0 +1,218 @@
+"""Every option, declared once: its section, name, type, bounds, default and meaning.
+
+Above: everyone who reads a `Config`; the docs are printed from `options()`. Below: errors. A value comes from the
+default, then config.toml, then `PILOTHOUSE_SECTION_KEY`, then a flag; the last one wins, and each is checked alone,
+so that a complaint names the place where the mistake stands.
+"""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from pilothouse.errors import Failure
+
+
+class Server(msgspec.Struct, frozen=True):
+    host: Annotated[str, Meta(description="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535, description="Port of every door; 0 picks a free one.")] = 8777
+    allowed_hosts: Annotated[
+        list[str], Meta(description="Further host[:port] names by which this server may be called.")
+    ] = []
+
+
+class Browser(msgspec.Struct, frozen=True):
+    path: Annotated[
+        str, Meta(description="Path of the browser; empty looks in the usual places (PILOTHOUSE_CHROME sets it too).")
+    ] = ""
+    sandbox: Annotated[
+        Literal["auto"] | bool, Meta(description="Chrome's sandbox; auto switches it off, with a warning, for root.")
+    ] = "auto"
+    headless: Annotated[bool, Meta(description="Run without a window.")] = True
+    prewarm: Annotated[bool, Meta(description="Start Chrome with the daemon, not with the first session.")] = False
+    args: Annotated[list[str], Meta(description="Further Chrome arguments.")] = []
+
+
+class Limits(msgspec.Struct, frozen=True):
+    sessions: Annotated[int, Meta(ge=1, description="Open sessions at a time.")] = 10
+    tabs_per_session: Annotated[int, Meta(ge=1, description="Open tabs in one session.")] = 50
+    idle_minutes: Annotated[float, Meta(gt=0, description="A session that nobody used for so long is closed.")] = 30
+    requests_per_minute: Annotated[int, Meta(ge=0, description="Calls a minute by one caller; 0 means no limit.")] = 600
+    tool_timeout_ms: Annotated[int, Meta(ge=1, le=600_000, description="Time of a call that names none.")] = 30_000
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    budget: Annotated[int, Meta(ge=100, description="Tokens of a snapshot whose call names no budget.")] = 2_500
+
+
+class Files(msgspec.Struct, frozen=True):
+    roots: Annotated[list[str], Meta(description="Directories that files may be uploaded from.")] = []
+    quota_mb: Annotated[int, Meta(ge=1, description="Megabytes of files that one session may keep.")] = 500
+
+
+class Network(msgspec.Struct, frozen=True):
+    hosts: Annotated[
+        dict[str, str], Meta(description="Names and the addresses they stand for in sessions, like /etc/hosts.")
+    ] = {}
+    body_max_bytes: Annotated[int, Meta(ge=0, description="Bytes kept of a response body.")] = 10_000_000
+
+
+class Approvals(msgspec.Struct, frozen=True):
+    timeout_s: Annotated[float, Meta(gt=0, description="Seconds a person has to answer; silence denies.")] = 60
+
+
+class Log(msgspec.Struct, frozen=True):
+    level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="What goes to stderr.")] = "info"
+    max_bytes: Annotated[int, Meta(ge=10_000, description="The audit log begins a new file at this size.")] = 20_000_000
+    retention_days: Annotated[int, Meta(ge=0, description="Days that old audit files are kept; 0 keeps them.")] = 90
+
+
+class Config(msgspec.Struct, frozen=True):
+    server: Server = Server()
+    browser: Browser = Browser()
+    limits: Limits = Limits()
+    snapshot: Snapshot = Snapshot()
+    files: Files = Files()
+    network: Network = Network()
+    approvals: Approvals = Approvals()
+    log: Log = Log()
+
+
+class Option(NamedTuple):
+    section: str
+    key: str
+    type: Any
+    default: Any
+    description: str
+    env: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.section}.{self.key}"
+
+
+def options() -> Iterator[Option]:
+    """Every option, in the order of its declaration."""
+    for section in msgspec.structs.fields(Config):
+        hints = get_type_hints(section.type, include_extras=True)
+        for field in msgspec.structs.fields(section.type):
+            kind = hints[field.name]
+            default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
+            env = f"PILOTHOUSE_{section.name}_{field.name}".upper()
+            yield Option(section.name, field.name, kind, default, kind.__metadata__[0].description, env)
+
+
+_OPTIONS = {option.name: option for option in options()}
+_SECTIONS = Config.__struct_fields__
+
+
+def load(
+    path: Path | None = None, environ: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None
+) -> Config:
+    """The configuration in force. `flags` maps "section.key" to a value; None means that the flag was not given.
+
+    A file that does not exist is an empty one; a mistake anywhere is `bad_request` with its place and the nearest
+    right name.
+    """
+    merged: dict[str, dict[str, Any]] = {section: {} for section in _SECTIONS}
+    layers = [*_from_file(path), *_from_environ(environ or {}), *_from_flags(flags or {})]
+    for option, value, origin in layers:
+        merged[option.section][option.key] = _check(option, value, origin)
+    return msgspec.convert(merged, Config)
+
+
+_Setting = tuple[Option, Any, str]
+
+
+def _from_file(path: Path | None) -> Iterator[_Setting]:
+    try:
+        tree = tomllib.loads(path.read_text("utf-8")) if path else {}
+    except FileNotFoundError:
+        return
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Failure("bad_request", f"{path}: {error}") from None
+    for section, body in tree.items():
+        if section not in _SECTIONS:
+            raise _unknown(f"{path}: there is no section [{section}]", section, _SECTIONS)
+        if not isinstance(body, dict):
+            raise Failure("bad_request", f"{path}: {section} is a section; write [{section}] and its keys below")
+        for key, value in cast(dict[str, Any], body).items():
+            name = f"{section}.{key}"
+            yield _option(name, f"{path}: [{section}] has no key {key}"), value, f"{path}: {name}"
+
+
+def _from_environ(environ: Mapping[str, str]) -> Iterator[_Setting]:
+    if chrome := environ.get("PILOTHOUSE_CHROME"):
+        yield _OPTIONS["browser.path"], chrome, "PILOTHOUSE_CHROME"
+    by_env = {option.env: option for option in _OPTIONS.values()}
+    prefixes = tuple(f"PILOTHOUSE_{section}_".upper() for section in _SECTIONS)
+    for variable, text in environ.items():
+        if not variable.startswith(prefixes):
+            continue
+        if variable not in by_env:
+            raise _unknown(f"environment: there is no option {variable}", variable, by_env)
+        yield by_env[variable], _from_text(by_env[variable], text), variable
+
+
+def _from_flags(flags: Mapping[str, Any]) -> Iterator[_Setting]:
+    for name, value in flags.items():
+        if value is not None:
+            flag = "--" + name.rpartition(".")[2].replace("_", "-")
+            yield _option(name, f"flag {flag}: there is no option {name}"), value, f"flag {flag}"
+
+
+def _from_text(option: Option, text: str) -> Any:
+    """An environment variable as data: as in TOML or JSON, or plainly (`a,b` for lists, `name=value,…` for maps)."""
+    bare = get_args(option.type)[0]
+    if bare is str:
+        return text
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if get_origin(bare) is list and not text.lstrip().startswith("["):
+        return parts
+    if get_origin(bare) is dict and not text.lstrip().startswith("{"):
+        return {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
+    try:
+        return json.loads(text)
+    except ValueError:
+        pass
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _check(option: Option, value: Any, origin: str) -> Any:
+    try:
+        return msgspec.convert(value, option.type)
+    except msgspec.ValidationError as error:
+        raise Failure("bad_request", f"{origin}: {error} (wanted: {kind(option.type)})") from None
+
+
+def kind(declared: Any) -> str:
+    """A type in words: `int`, `list[str]`, `"auto" | bool`."""
+    origin, parts = get_origin(declared), get_args(declared)
+    if origin is Annotated:
+        return kind(parts[0])
+    if origin is Literal:
+        return " | ".join(json.dumps(part) for part in parts)
+    if origin is Union:
+        return " | ".join(kind(part) for part in parts)
+    return str(declared) if parts else declared.__name__
+
+
+def _option(name: str, complaint: str) -> Option:
+    if name in _OPTIONS:
+        return _OPTIONS[name]
+    section = name.partition(".")[0]
+    raise _unknown(complaint, name, [one for one in _OPTIONS if one.startswith(f"{section}.")] or _OPTIONS)
+
+
+def _unknown(complaint: str, name: str, known: Any) -> Failure:
+    close = get_close_matches(name, list(known), n=1, cutoff=0.3)
+    hint = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(known)}"
+    return Failure("bad_request", complaint + hint)

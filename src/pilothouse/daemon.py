@@ -1,0 +1,273 @@
+"""`pilothouse serve`: puts the rooms together, opens the doors, and closes everything in the end.
+
+Above: the `serve` command. Below: every room; this is the only file that knows them all.
+"""
+
+import asyncio
+import contextlib
+import errno
+import importlib
+import ipaddress
+import json
+import logging
+import os
+import pkgutil
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Generator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pilothouse.tools
+from pilothouse import __version__, instance, log
+from pilothouse.browser.pool import Pool
+from pilothouse.browser.sessions import Sessions
+from pilothouse.config import Config, Server, load
+from pilothouse.doors.extras import Extras
+from pilothouse.doors.http import HttpDoor, build_app
+from pilothouse.doors.local import LocalDoor, Open
+from pilothouse.errors import Failure
+from pilothouse.gate import Defaults, Gate
+from pilothouse.guard.approvals import Approvals
+from pilothouse.guard.audit import Audit
+from pilothouse.guard.keys import Keys
+from pilothouse.guard.policy import Policy
+from pilothouse.guard.sluice import Sluice
+from pilothouse.home import directory, socket_path
+from pilothouse.presence import Presence
+from pilothouse.providers.launch import Launcher
+from pilothouse.tool import Registry, declared
+
+if TYPE_CHECKING:
+    from pilothouse.doors.mcp import McpDoor
+
+# A signal ends everything within two seconds: the rooms have this long to close, then the process goes as it is.
+DOORS_CLOSE_S = 1.0
+GATE_CLOSE_S = 0.7
+END_S = 1.8
+_log = logging.getLogger(__name__)
+
+
+class PortTaken(Exception):
+    pass
+
+
+def serve(
+    *,
+    host: str | None,
+    port: int | None,
+    tools: str,
+    headed: bool,
+    config: str | None,
+    auto: bool,
+    linger_s: float,
+    insecure_no_secret_for_conformance: bool,
+) -> int:
+    """Run until a signal or, with `auto`, until `linger_s` after the last client. The result is the exit code."""
+    flags = {"server.host": host, "server.port": port, "browser.headless": False if headed else None}
+    try:
+        home = directory()
+        settings = load(Path(config or os.path.join(home, "config.toml")), os.environ, flags)
+        file = os.path.join(home, "daemon.log") if auto else ""
+        log.set_up(settings.log.level, file=file, max_bytes=instance.LOG_MAX_BYTES)
+        _refuse_strangers(settings.server)
+        defaults = Defaults(tools=tools, headed=headed)
+        with instance.Claim(home), _bound(settings.server) as listener, _runner() as runner:
+            extras = _fixtures() if insecure_no_secret_for_conformance else None
+            linger_s = linger_s if auto else 0
+            runner.run(run(settings, Path(home), listener, defaults=defaults, linger_s=linger_s, extras=extras))
+    except instance.StartError as error:
+        return _say_why(error, instance.HELD)
+    except PortTaken as error:
+        return _say_why(error, instance.PORT_TAKEN)
+    except Failure as error:
+        return _say_why(error, 2 if error.code == "bad_request" else 1)
+    except OSError as error:
+        return _say_why(error, 1)
+    return 0
+
+
+async def run(
+    settings: Config,
+    home: Path,
+    listener: socket.socket,
+    *,
+    defaults: Defaults,
+    linger_s: float = 0,
+    extras: Extras | None = None,
+) -> None:
+    """The house, from the ground up and down again."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    port: int = listener.getsockname()[1]
+
+    keys = Keys(home)
+    keys.agent()
+    keys.person()
+    own_ports = {port}
+    sluice = Sluice(settings.network.hosts, own_ports)
+    sessions = _sessions(settings, home, sluice)
+    audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
+    timeout_ms = settings.limits.tool_timeout_ms
+    gate = Gate(_registry(), sessions, Policy(), Approvals(), audit, timeout_ms=timeout_ms, forbidden_ports=own_ports)
+    mcp = _Mcp(gate, defaults, extras)
+    presence = Presence(stop)
+    local = LocalDoor({"mcp": presence.at_door(mcp.open)}, stop=presence.asked_to_stop)
+    hosts, is_open = settings.server.allowed_hosts, extras is not None
+    app = build_app(mcp.door, keys.who, port=port, hosts=hosts, insecure_no_secret=is_open)
+    http = HttpDoor(presence.at_web(app))
+    presence.watch(local, http)
+    try:
+        await local.listen(Path(socket_path(home)))
+        await http.listen(listener)
+        await mcp.door()
+        _announce(settings.server.host, port, str(home))
+        await presence.until_over(linger_s)
+    finally:
+        _end_soon()
+        instance.withdraw(str(home))
+        await _close(DOORS_CLOSE_S, mcp.close, local.close, http.close)
+        await _close(GATE_CLOSE_S, gate.close)
+        sluice.close()
+
+
+class _Mcp:
+    """The MCP door. Its SDK takes most of a second to import, so that happens in a thread while the rest starts."""
+
+    def __init__(self, gate: Gate, defaults: Defaults, extras: Extras | None) -> None:
+        self._end = asyncio.Event()
+        self._door: asyncio.Future[McpDoor] = asyncio.get_running_loop().create_future()
+        self._life = asyncio.create_task(self._live(gate, defaults, extras))
+
+    async def _live(self, gate: Gate, defaults: Defaults, extras: Extras | None) -> None:
+        try:
+            module = await asyncio.to_thread(importlib.import_module, "pilothouse.doors.mcp")
+            door: McpDoor = module.McpDoor(gate, defaults=defaults, extras=extras)
+            async with door.run():
+                self._door.set_result(door)
+                await self._end.wait()
+                door.close_streams()
+        except Exception as error:
+            if self._door.done():
+                raise
+            self._door.set_exception(error)
+
+    async def door(self) -> "McpDoor":
+        return await asyncio.shield(self._door)
+
+    async def open(self) -> Open:
+        return (await self.door()).open
+
+    async def close(self) -> None:
+        self._end.set()
+        await self._life
+
+
+def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
+    launcher = Launcher(settings.browser, home)
+    pools = {headless: Pool(partial(launcher.start, headless=headless), sluice.open) for headless in (True, False)}
+    if settings.browser.prewarm:
+        pools[settings.browser.headless].warm_up()
+    limits = settings.limits
+    return Sessions(
+        pools,
+        home / "sessions",
+        max_sessions=limits.sessions,
+        max_tabs=limits.tabs_per_session,
+        idle_s=limits.idle_minutes * 60,
+    )
+
+
+def _fixtures() -> Extras:
+    """What the official conformance suite wants to find. It sends no key, so none is asked for."""
+    from pilothouse.doors.conformance import Fixtures
+
+    _log.warning("INSECURE: any program on this machine can use this daemon; for the conformance suite only")
+    return Fixtures()
+
+
+def _registry() -> Registry:
+    for module in pkgutil.iter_modules(pilothouse.tools.__path__):
+        importlib.import_module(f"pilothouse.tools.{module.name}")
+    return Registry(declared())
+
+
+def _refuse_strangers(server: Server) -> None:
+    """Plain HTTP is for this machine only: keys would travel in the clear, and any web page could be the caller."""
+    if not _is_loopback(server.host):
+        raise Failure(
+            "bad_request",
+            f"server.host = {server.host!r} is not a loopback address; "
+            "that needs server.allowed_hosts and TLS, and there is no TLS here yet",
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@contextlib.contextmanager
+def _bound(server: Server) -> Generator[socket.socket]:
+    """The port, taken first of all, so that two daemons cannot both believe they have it."""
+    host = "127.0.0.1" if server.host == "localhost" else server.host
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    with listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, server.port))
+            listener.listen(128)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            owner = instance.port_owner(server.port)
+            raise PortTaken(f"port {server.port} is taken by {owner}; choose another with --port") from None
+        yield listener
+
+
+def _runner() -> asyncio.Runner:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+
+def _announce(host: str, port: int, home: str) -> None:
+    """Tell those who look into the home, and the one who started us."""
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    info: dict[str, Any] = {"url": url, "port": port, "pid": os.getpid()}
+    instance.publish(home, {**info, "socket": socket_path(home), "version": __version__})
+    _log.info("ready at %s, version %s, home %s", url, __version__, home)
+    with contextlib.suppress(OSError):  # who started us may be gone by now
+        os.write(1, json.dumps({"ready": True, "url": url, "mcp": f"{url}/mcp", "pid": os.getpid()}).encode() + b"\n")
+
+
+def _end_soon() -> None:
+    """A thread that hangs, in a name server or a file system, must not keep us: what is left goes with the process."""
+    timer = threading.Timer(END_S, os._exit, [0])
+    timer.daemon = True
+    timer.start()
+
+
+async def _close(timeout_s: float, *closers: Callable[[], Awaitable[None]]) -> None:
+    """All at once, none waiting for another that hangs."""
+
+    async def close(closer: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await asyncio.wait_for(closer(), timeout_s)
+        except Exception:
+            _log.exception("closing %s", getattr(closer, "__qualname__", closer))
+
+    await asyncio.gather(*map(close, closers))
+
+
+def _say_why(error: Exception, code: int) -> int:
+    sys.stderr.write(f"pilothouse: {error}\n")
+    return code

@@ -1,0 +1,331 @@
+"""Everything on the one port: the checks that every request and WebSocket passes first, then the routes.
+
+Above: uvicorn, in the daemon's own event loop. Below: mcp (which may still be loading), and the routes that other
+doors add. The MCP SDK's own checks cover one route and accept any local Origin, so none of them is relied on.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from typing import Any, Protocol
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from pilothouse.doors import wire
+from pilothouse.errors import Failure
+
+HEADER_TIMEOUT_S = 10.0
+BODY_TIMEOUT_S = 30.0
+MAX_CONNECTIONS = 256
+MAX_HEAD = 64 * 1024
+# A body that is too large is still read up to here, so that its sender can finish and read the answer.
+MAX_DISCARDED = 64 * 1024 * 1024
+OPEN_PATHS = frozenset({"/health", "/api/health"})
+
+Who = Callable[[str], str | None]
+
+
+class Mcp(Protocol):
+    """What this door needs of mcp.McpDoor."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+    def claim(self, session: str, message: wire.Message) -> bool: ...
+
+    def release(self, session: str, message: wire.Message) -> None: ...
+
+
+def build_app(
+    mcp: Callable[[], Awaitable[Mcp]],
+    who: Who,
+    *,
+    port: int,
+    hosts: Iterable[str] = (),
+    routes: Sequence[BaseRoute] = (),
+    insecure_no_secret: bool = False,
+) -> ASGIApp:
+    """The application behind its front. `who` names the owner of a secret: "agent:NAME", "person" or None."""
+    own: list[BaseRoute] = [
+        Route("/mcp", _McpRoute(mcp)),
+        Route("/health", _health, methods=["GET"]),
+        Route("/api/health", _health, methods=["GET"]),
+    ]
+    inner = Starlette(routes=[*own, *routes], exception_handlers={404: _plain_error, 405: _plain_error})
+    return Front(inner, who, hosts=allowed_hosts(port, hosts), insecure_no_secret=insecure_no_secret)
+
+
+def allowed_hosts(port: int, more: Iterable[str] = ()) -> frozenset[str]:
+    """Every value of a Host header that means this server; names without a port get ours."""
+    names = ["127.0.0.1", "localhost", "[::1]", *more]
+    hosts = {name if _has_port(name) else f"{name}:{port}" for name in names}
+    return frozenset(hosts | set(names) if port == 80 else hosts)
+
+
+def _has_port(name: str) -> bool:
+    return ":" in name.rpartition("]")[2]
+
+
+class Front:
+    """The outermost layer. What it lets through carries `pilothouse.who` and, for agents, `pilothouse.key`."""
+
+    def __init__(self, app: ASGIApp, who: Who, *, hosts: frozenset[str], insecure_no_secret: bool) -> None:
+        self._app = app
+        self._who = who
+        self._hosts = hosts
+        self._origins = frozenset(f"{scheme}://{host}" for host in hosts for scheme in ("http", "https"))
+        self._insecure = insecure_no_secret
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            self._check(scope, Headers(scope=scope))
+            if scope["type"] == "http":
+                receive = await _with_body(scope, receive)
+        except _Refused as refused:
+            await refused.response(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        host, origin = headers.getlist("host"), headers.getlist("origin")
+        if len(host) != 1 or host[0].lower() not in self._hosts:
+            raise _Refused(421, "unauthorized", "this Host is not ours")
+        if origin and (len(origin) > 1 or origin[0].lower() not in self._origins):
+            raise _Refused(403, "unauthorized", "this Origin is not allowed")
+        if scope["path"] in OPEN_PATHS:
+            return
+        owner = self._owner(scope, _secret(headers))
+        if owner is None:
+            raise _Refused(401, "unauthorized", "the key is missing or wrong", {"www-authenticate": "Bearer"})
+        scope["pilothouse.who"] = owner
+        if owner.startswith("agent:"):
+            scope["pilothouse.key"] = owner.removeprefix("agent:")
+        if scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH") and not _is_json(headers):
+            raise _Refused(415, "bad_request", "send application/json")
+
+    def _owner(self, scope: Scope, secret: str) -> str | None:
+        if self._insecure and scope.get("client", ("",))[0] in ("127.0.0.1", "::1"):
+            return "agent:default"
+        return self._who(secret) if secret else None
+
+
+def _secret(headers: Headers) -> str:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+
+
+def _is_json(headers: Headers) -> bool:
+    kinds = headers.getlist("content-type")
+    kind = kinds[0].replace(" ", "").lower() if len(kinds) == 1 else ""
+    return kind in ("application/json", "application/json;charset=utf-8")
+
+
+async def _with_body(scope: Scope, receive: Receive) -> Receive:
+    """Read the whole body within its time and size; the rest of the application gets it in one piece."""
+    if scope["method"] in ("GET", "HEAD", "DELETE", "OPTIONS"):
+        return receive
+    try:
+        body = await asyncio.wait_for(_read(receive), BODY_TIMEOUT_S)
+    except TimeoutError:
+        raise _Refused(408, "timeout", "the body did not come in time", {"connection": "close"}) from None
+    if body is None:
+        raise _Refused(413, "over_limit", f"a body may have {wire.MAX_BYTES} bytes", {"connection": "close"})
+    scope["pilothouse.body"] = body
+    whole: Message | None = {"type": "http.request", "body": body, "more_body": False}
+
+    async def replay() -> Message:
+        nonlocal whole
+        message, whole = whole, None
+        return message or await receive()
+
+    return replay
+
+
+async def _read(receive: Receive) -> bytes | None:
+    chunks: list[bytes] = []
+    size, more = 0, True
+    while more and size <= MAX_DISCARDED:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _Refused(400, "bad_request", "the body ended early")
+        more = message.get("more_body", False)
+        size += len(message.get("body", b""))
+        if size > wire.MAX_BYTES:
+            chunks.clear()
+        else:
+            chunks.append(message.get("body", b""))
+    return b"".join(chunks) if size <= wire.MAX_BYTES else None
+
+
+class _McpRoute:
+    """`/mcp`: what JSON-RPC itself forbids is answered here; the SDK sees only sound messages."""
+
+    def __init__(self, mcp: Callable[[], Awaitable[Mcp]]) -> None:
+        self._mcp = mcp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if "pilothouse.key" not in scope:
+            await _Refused(403, "unauthorized", "this door takes an agent's key").response(scope, receive, send)
+            return
+        mcp = await self._mcp()
+        if scope["method"] != "POST":
+            await mcp.handle(scope, receive, send)
+            return
+        session = Headers(scope=scope).get("mcp-session-id", "")
+        try:
+            message = wire.read(scope["pilothouse.body"])
+        except wire.Malformed as problem:
+            await JSONResponse(problem.reply, 400)(scope, receive, send)
+            return
+        if not mcp.claim(session, message):
+            reply = wire.error(message["id"], wire.INVALID_REQUEST, f"id {message['id']!r} is already in flight")
+            await JSONResponse(reply, 400)(scope, receive, send)
+            return
+
+        async def watched(event: Message) -> None:
+            if event["type"] == "http.response.start" and event["status"] >= 400:
+                mcp.release(session, message)
+            await send(event)
+
+        await mcp.handle(scope, receive, watched)
+
+
+async def _health(request: Any) -> Response:
+    return JSONResponse({"ok": True})
+
+
+async def _plain_error(request: Any, problem: Any) -> Response:
+    code = "not_found" if problem.status_code == 404 else "bad_request"
+    return _Refused(problem.status_code, code, str(problem.detail)).response
+
+
+class _Refused(Exception):
+    """A request that ends here, told in the shape of every other error."""
+
+    def __init__(self, status: int, code: str, reason: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(reason)
+        body = {"success": False, "error": Failure(code, reason).to_dict()}
+        self.response = JSONResponse(body, status, headers=headers)
+
+
+_CLOSING = b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+class _Http(HttpToolsProtocol):
+    """uvicorn waits for ever for a request's head, of any size, and keeps the blanks around header values."""
+
+    _deadline: asyncio.TimerHandle | None = None
+    _head_size = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        # asyncio does so itself, but not for a listener made without naming TCP; each answer would wait 40 ms.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if len(self.connections) > MAX_CONNECTIONS:
+            transport.write(b"HTTP/1.1 503 Service Unavailable" + _CLOSING)
+            transport.close()
+        else:
+            self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_came()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._deadline is not None:
+            self._head_size += len(data)
+            if self._head_size > MAX_HEAD:
+                self._give_up(b"431 Request Header Fields Too Large")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._expect_head()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value.strip(b" \t"))
+
+    def on_headers_complete(self) -> None:
+        self._head_came()
+        super().on_headers_complete()
+
+    def _expect_head(self) -> None:
+        self._head_came()
+        self._head_size = 0
+        self._deadline = self.loop.call_later(HEADER_TIMEOUT_S, self._give_up)
+
+    def _head_came(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self, status: bytes = b"408 Request Timeout") -> None:
+        self._head_came()
+        # A pipelined request may be late while the answer to the one before is still being written.
+        busy = bool(self.cycle) and not self.cycle.response_complete
+        if not busy and not self.transport.is_closing():
+            self.transport.write(b"HTTP/1.1 " + status + _CLOSING)
+        self.transport.close()
+
+
+class _Quiet(uvicorn.Server):
+    """The daemon owns the signals, and an idle one should not wake up ten times a second."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.over = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+    async def main_loop(self) -> None:
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.over.wait(), 1.0)
+
+
+class HttpDoor:
+    """uvicorn on a socket that is already bound, inside the running event loop."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        config = uvicorn.Config(
+            app,
+            http=_Http,
+            ws="websockets-sansio",
+            ws_max_size=wire.MAX_BYTES,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=60,
+            timeout_graceful_shutdown=1,
+        )
+        self._server = _Quiet(config)
+        self._task: asyncio.Task[None] | None = None
+
+    async def listen(self, listener: socket.socket) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._server.serve(sockets=[listener]))
+        while not self._server.started:
+            if self._task.done():
+                self._task.result()
+            await asyncio.sleep(0.001)
+
+    @property
+    def connections(self) -> int:
+        return len(self._server.server_state.connections)
+
+    async def close(self) -> None:
+        self._server.should_exit = True
+        self._server.over.set()
+        if self._task is not None:
+            await self._task

@@ -1,0 +1,37 @@
+"""Our tools and answers in the shapes MCP gives them.
+
+Above: mcp. Below: gate and tool, whose data they are.
+"""
+
+import base64
+from typing import Any
+
+from pilothouse.gate import Answer
+from pilothouse.tool import Access, Tool
+
+Wire = dict[str, Any]
+
+
+def tool_to_wire(tool: Tool) -> Wire:
+    described: Wire = {
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+    }
+    # The protocol assumes the worst of a tool that says nothing, which is right for writes and saves their tokens.
+    if tool.access is Access.READ:
+        described["annotations"] = {"readOnlyHint": True}
+    elif tool.access is Access.VISIT:
+        described["annotations"] = {"destructiveHint": False}
+    return described
+
+
+def answer_to_wire(answer: Answer) -> Wire:
+    content: list[Wire] = [{"type": "text", "text": answer.text}] if answer.text or not answer.images else []
+    content += [
+        {"type": "image", "data": base64.b64encode(image.data).decode(), "mimeType": image.mime_type}
+        for image in answer.images
+    ]
+    result: Wire = {"content": content, "structuredContent": answer.data}
+    return {**result, "isError": True} if answer.failed else result

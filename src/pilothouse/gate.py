@@ -1,0 +1,385 @@
+"""The corridor: every call of every door walks through `Gate.call`, in this order and no other.
+
+    find -> parse -> place -> decide -> ask -> record -> run -> complete -> redact -> record
+
+Above: doors. Below: guard decides, browser acts.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from pilothouse.browser.session import Options, Session
+from pilothouse.browser.sessions import OwnSessions, Sessions
+from pilothouse.browser.tab import Tab
+from pilothouse.browser.watch import Event
+from pilothouse.browser.world import WorldGone
+from pilothouse.cdp.connection import ProtocolError
+from pilothouse.errors import Failure
+from pilothouse.guard.address import check_url
+from pilothouse.guard.approvals import Approvals
+from pilothouse.guard.audit import Audit
+from pilothouse.guard.policy import Policy, Question
+from pilothouse.guard.redact import redact_text, redact_tree
+from pilothouse.result import Image, Result, clean, clean_tree
+from pilothouse.tool import Progress, Registry, Step, Tool
+
+log = logging.getLogger(__name__)
+
+GRACE_S = 0.3  # a tool may end its own wait first, with the better error
+PROBE_S = 0.3
+EVENTS_SHOWN = 8
+
+
+class Defaults(msgspec.Struct, frozen=True):
+    """What a connection was started with."""
+
+    tools: str = "core"
+    browser: str = "isolated"
+    profile: str = ""
+    headed: bool = False
+    endpoint: str = ""
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who calls: the name of an agent key, and the connection it came by (empty for stateless callers)."""
+
+    key: str
+    connection: str
+    door: str
+    defaults: Defaults = Defaults()
+
+
+class Call(msgspec.Struct):
+    tool: str
+    args: dict[str, Any]
+    caller: Caller
+    progress: Progress | None = None
+
+
+class Answer(msgspec.Struct, frozen=True):
+    tool: str
+    text: str
+    data: dict[str, Any]
+    images: list[Image] = []
+    failed: bool = False
+    status: int = 200
+
+
+class _Visit:
+    """One call on its way: what has been found out so far."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.began = time.monotonic()
+        self.tool: Tool | None = None
+        self.session: Session | None = None
+        self.tab: Tab | None = None
+        self.is_new = False
+        self.record = 0
+
+    @property
+    def elapsed_ms(self) -> float:
+        return (time.monotonic() - self.began) * 1000
+
+
+class Gate:
+    def __init__(
+        self,
+        registry: Registry,
+        sessions: Sessions,
+        policy: Policy,
+        approvals: Approvals,
+        audit: Audit,
+        *,
+        timeout_ms: int = 30_000,
+        forbidden_ports: set[int] | None = None,
+    ) -> None:
+        self.registry = registry
+        self._sessions = sessions
+        self._policy = policy
+        self._approvals = approvals
+        self._audit = audit
+        self._timeout_ms = timeout_ms
+        self._forbidden_ports = forbidden_ports or set()
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    async def call(self, call: Call) -> Answer:
+        """Always an answer; only a cancelled call raises."""
+        visit = _Visit(call)
+        try:
+            answer = await self._walk(visit)
+        except Failure as failure:
+            answer = self._failed(visit, failure)
+        except (ProtocolError, WorldGone) as error:
+            answer = self._failed(visit, await _translated(visit, error))
+        except asyncio.CancelledError:
+            self._note(visit, "cancelled")
+            raise
+        except Exception:
+            log.exception("%s failed", call.tool[:80])
+            answer = self._failed(visit, Failure("system", "Pilothouse failed; its log says why"))
+        self._note(visit, answer.data["error"]["code"] if answer.failed else "ok")
+        return answer
+
+    async def _walk(self, visit: _Visit) -> Answer:
+        call = visit.call
+        visit.tool = tool = self.registry.find(call.tool)
+        args = self._addresses(tool, tool.parse(call.args))
+        place = await self._place(visit, args)
+        question = self._question(visit, args)
+        await self._approvals.ask(question, self._policy.decide(question))
+        visit.record = await self._audit.before(question)
+        result = await self._run(visit, place, args)
+        return self._answer(visit, result)
+
+    # parse, place
+
+    def _addresses(self, tool: Tool, args: msgspec.Struct) -> msgspec.Struct:
+        """Addresses in their canonical form; what may never be opened ends here."""
+        given = {name: getattr(args, name) for name in tool.url_names}
+        checked = {name: check_url(url, self._forbidden_ports) for name, url in given.items() if url}
+        return msgspec.structs.replace(args, **checked) if checked else args
+
+    async def _place(self, visit: _Visit, args: msgspec.Struct) -> Any:
+        assert visit.tool
+        own = self.own(visit.call.caller)
+        if visit.tool.scope == "OwnSessions":
+            return own
+        visit.session, visit.is_new = await own.find(getattr(args, "session", ""))
+        if visit.tool.scope == "Session":
+            return visit.session
+        visit.tab = await visit.session.tab(getattr(args, "tab", ""))
+        return visit.tab
+
+    def _question(self, visit: _Visit, args: msgspec.Struct) -> Question:
+        assert visit.tool
+        session, tab = visit.session, visit.tab
+        return Question(
+            caller=visit.call.caller.key,
+            session=session.id if session else "",
+            tool=visit.tool.name,
+            access=visit.tool.access,
+            args=_given(args),
+            browser=session.options.browser if session else "isolated",
+            mode=session.options.mode if session else "auto",
+            urls=(tab.url,) if tab else (),
+        )
+
+    # run
+
+    async def _run(self, visit: _Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
+        tool, session, tab = visit.tool, visit.session, visit.tab
+        assert tool
+        timeout_s = self._deadline(visit, args) / 1000
+        if session:
+            session.busy += 1
+        try:
+            # A tool made of steps has no deadline of its own: each step has one.
+            async with asyncio.timeout(None if tool.runner_name else timeout_s + GRACE_S):
+                if tab is None:
+                    return await self._handle(visit, place, args)
+                if not tool.queued:
+                    return await self._on_page(visit, tab, args, timeout_s)
+                async with tab.turn:
+                    return await self._on_page(visit, tab, args, timeout_s)
+        except TimeoutError:
+            raise await self._too_late(visit, timeout_s) from None
+        except Failure as failure:
+            if failure.code == "timeout" and tab and await _freed(tab):
+                failure.message += "; the page's script did not answer and was broken off"
+            raise
+        finally:
+            if session:
+                session.busy -= 1
+                session.used_at = asyncio.get_running_loop().time()
+
+    async def _on_page(self, visit: _Visit, tab: Tab, args: msgspec.Struct, timeout_s: float) -> Result[Any]:
+        assert visit.tool
+        if visit.tool.live:
+            await tab.ready(timeout_s)
+        else:
+            tab.check_open()
+        return await self._handle(visit, tab, args)
+
+    async def _handle(self, visit: _Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
+        tool = visit.tool
+        assert tool
+        extra: dict[str, Any] = {}
+        if tool.progress_name:
+            extra[tool.progress_name] = visit.call.progress or _no_progress
+        if tool.runner_name:
+            extra[tool.runner_name] = self._runner(visit)
+        return await tool.handler(place, **_given_to(tool, args), **extra)
+
+    def _runner(self, visit: _Visit) -> Callable[[str, dict[str, Any]], Any]:
+        async def run(name: str, args: dict[str, Any]) -> Step:
+            assert visit.session
+            if self.registry.find(name).scope != "OwnSessions":
+                args = {"session": visit.session.id, **args}
+            answer = await self.call(Call(name, args, visit.call.caller, visit.call.progress))
+            return Step(answer.text, answer.data, answer.failed)
+
+        return run
+
+    def _deadline(self, visit: _Visit, args: msgspec.Struct) -> int:
+        asked = getattr(args, "timeout_ms", None)
+        return asked or (visit.session.options.timeout_ms if visit.session else self._timeout_ms)
+
+    async def _too_late(self, visit: _Visit, timeout_s: float) -> Failure:
+        what = f"{visit.call.tool} did not end within {timeout_s:g} s"
+        if visit.tab and await _freed(visit.tab):
+            what += "; the page's script did not answer and was broken off"
+        return Failure("timeout", what, suggestions=["look at the page (get_page_state), then decide"])
+
+    # complete, redact
+
+    def _answer(self, visit: _Visit, result: Result[Any]) -> Answer:
+        data: dict[str, Any] = msgspec.to_builtins(result.data)
+        lines = [result.text] if result.text else []
+        if visit.is_new and visit.session:
+            data["session"] = visit.session.id
+            lines.append(f"session: {visit.session.id}")
+        self._add_news(visit, lines, data)
+        if result.page:
+            lines.append(result.page)
+        return Answer(
+            tool=visit.call.tool,
+            text=redact_text(clean("\n".join(lines))),
+            data=redact_tree(clean_tree(data)),
+            images=result.images,
+        )
+
+    def _add_news(self, visit: _Visit, lines: list[str], data: dict[str, Any]) -> None:
+        """What changed and what happened that no result has told of yet."""
+        session, tab = visit.session, visit.tab
+        if session is None:
+            return
+        if tab and not tab.closed and tab.url != tab.told_url:
+            tab.told_url = data["url"] = tab.url
+            if tab.url not in "\n".join(lines):
+                lines.append(f'now at {tab.url} "{tab.title}"')
+        events = [event for event in session.watch.unseen() if event.kind != "navigation"]
+        if events:
+            data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
+            lines += _event_lines(events, tab)
+
+    def _failed(self, visit: _Visit, failure: Failure) -> Answer:
+        tab = visit.tab
+        metadata: dict[str, Any] = {"tool": visit.call.tool[:80], "timestamp": int(time.time() * 1000)}
+        if tab:
+            metadata |= {"tab": tab.name, "url": tab.url}
+        data: dict[str, Any] = {"error": failure.to_dict(**metadata)}
+        lines = [failure.to_text()]
+        if failure.details.get("candidates"):
+            lines += ["nearest on the page:", *failure.details["candidates"]]
+        self._add_news(visit, lines, data)
+        return Answer(
+            tool=visit.call.tool,
+            text=redact_text(clean("\n".join(lines))),
+            data=redact_tree(clean_tree(data)),
+            failed=True,
+            status=failure.status,
+        )
+
+    def _note(self, visit: _Visit, outcome: str) -> None:
+        if visit.record:
+            self._audit.after(visit.record, outcome=outcome, duration_ms=visit.elapsed_ms)
+
+    # what doors ask besides calls
+
+    def own(self, caller: Caller) -> OwnSessions:
+        defaults = Options(
+            browser=caller.defaults.browser, headless=not caller.defaults.headed, timeout_ms=self._timeout_ms
+        )
+        return OwnSessions(self._sessions, (caller.key, caller.connection), defaults)
+
+    def session_ids(self, caller: Caller) -> list[str]:
+        return [session.id for session in self.own(caller).all()]
+
+    def events(self, caller: Caller, session: str) -> list[Event]:
+        return [
+            msgspec.structs.replace(event, text=redact_text(clean(event.text)))
+            for event in self.own(caller).get(session).watch.recent()
+        ]
+
+    def follow(self, listener: Callable[[str, str, Event], None]) -> Callable[[], None]:
+        """Events as they happen, with the key and connection of the session's owner."""
+
+        def tell(owner: tuple[str, str], event: Event) -> None:
+            listener(*owner, msgspec.structs.replace(event, text=redact_text(clean(event.text))))
+
+        return self._sessions.follow(tell)
+
+    def leave(self, connection: str) -> None:
+        """A connection is gone: its sessions end."""
+        task = asyncio.create_task(self._sessions.close_connection(connection))
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    async def close(self) -> None:
+        for task in self._leaving:
+            task.cancel()
+        await self._sessions.shut()
+        self._audit.close()
+
+
+def _given(args: msgspec.Struct) -> dict[str, Any]:
+    """The arguments that differ from their defaults, as plain data, for the policy and the log."""
+    defaults = dict(zip(args.__struct_fields__[::-1], args.__struct_defaults__[::-1], strict=False))
+    given = {name: getattr(args, name) for name in args.__struct_fields__}
+    return msgspec.to_builtins({name: value for name, value in given.items() if value != defaults.get(name, object())})
+
+
+def _given_to(tool: Tool, args: msgspec.Struct) -> dict[str, Any]:
+    """What the handler takes; `session` and `tab` have found their place already."""
+    return {name: getattr(args, name) for name in args.__struct_fields__ if name in tool.takes}
+
+
+async def _no_progress(done: float, total: float | None, message: str) -> None:
+    return None
+
+
+async def _freed(tab: Tab) -> bool:
+    """Break off a script that keeps the page from answering; False when the page answers well."""
+    if tab.closed or tab.dialog or tab.crashed:
+        return False
+    try:
+        await tab.channel.send("Runtime.evaluate", expression="0", timeout=PROBE_S)
+    except Failure as failure:
+        if failure.code == "timeout":
+            tab.free()
+            return True
+    except ProtocolError:
+        pass
+    return False
+
+
+async def _translated(visit: _Visit, error: Exception) -> Failure:
+    """The browser refused a command. Most often the page was replaced under it."""
+    if isinstance(error, WorldGone):
+        return Failure(
+            "stale_ref",
+            "the page was replaced during the call",
+            suggestions=["take a new snapshot and repeat the step"],
+            retryable=True,
+        )
+    return Failure("page_error", f"the browser refused: {error}")
+
+
+def _event_lines(events: list[Event], tab: Tab | None) -> list[str]:
+    lines: list[str] = []
+    for event in events[-EVENTS_SHOWN:]:
+        where = f" in {event.tab}" if tab and event.tab != tab.name and event.kind != "tab_opened" else ""
+        line = f"{event.kind.replace('_', ' ')}{where}: {event.text}"
+        if event.kind == "dialog":
+            line += " (answer with handle_dialog)"
+        if line not in lines:
+            lines.append(line)
+    if len(events) > EVENTS_SHOWN:
+        lines.insert(0, f"({len(events) - EVENTS_SHOWN} earlier events left out)")
+    return lines

@@ -1,0 +1,222 @@
+"""The log of what was done: one line before an action, one after, each bound to the line before it by a hash.
+
+Above: the gate writes, `pilothouse log` reads (chain.py verifies). Below: policy (the question), redact, errors.
+Lines are written in order on the event loop (3 µs); an action that changes something then waits until its line is
+on the disk, in a thread (M: 0.27 ms there, 0.14 ms here, but a slow disk must not stop other sessions). What only
+reads does not wait: its lines survive a crash of ours, not of the machine.
+"""
+
+import asyncio
+import os
+import re
+import secrets
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from pilothouse.errors import Failure
+from pilothouse.guard import chain
+from pilothouse.guard.policy import Question
+from pilothouse.guard.redact import MASK, is_secret_name, redact_text, redact_tree
+from pilothouse.tool import Access
+
+NAME = "audit.jsonl"
+_MAX_STRING = 300
+_MAX_ITEMS = 20
+_MAX_DEPTH = 5
+_MAX_ARGS_BYTES = 8_192
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+_SYNCED = {Access.WRITE, Access.SENSITIVE}
+_WORD = re.compile(r"[A-Za-z0-9_-]+")
+_sync = getattr(os, "fdatasync", os.fsync)  # macOS and Windows have no fdatasync
+
+
+class Audit:
+    """The one writer of a home's log. Rotated files are named by their last record: `audit-000000001234.jsonl`."""
+
+    def __init__(self, home: Path, max_bytes: int = 20_000_000, retention_days: int = 90) -> None:
+        self._path = home / NAME
+        self._max_bytes = max_bytes
+        self._retention_s = retention_days * 86_400
+        self._boot = secrets.token_hex(4)
+        self._late: list[dict[str, Any]] = []
+        self._file = -1
+        self._synced = 0
+        self._syncing = asyncio.Lock()
+        # One worker, so that a file is closed only after the syncs that were asked for before.
+        self._worker = ThreadPoolExecutor(1, "audit")
+        try:
+            self._open()
+        except OSError as error:
+            raise _unwritable(self._path, error) from None
+
+    async def before(self, question: Question) -> int:
+        """Record what is about to happen and return the record's number; what cannot be recorded must not run."""
+        number = self._record(_before(question))
+        if question.access in _SYNCED:
+            await self._keep(number)
+        return number
+
+    def after(self, number: int, *, outcome: str, duration_ms: float) -> None:
+        """Record how it ended. The action has happened, so a full disk is no error here: the line is kept for later,
+        and the next `before` must write it first."""
+        short = redact_text(_short(outcome, 0))
+        fields = {"event": "after", "of": number, "outcome": short, "ms": round(duration_ms, 1)}
+        try:
+            self._record(fields)
+        except Failure:
+            self._late.append(fields)
+
+    def tail(self, count: int = 50) -> list[dict[str, Any]]:
+        """The newest records, oldest first."""
+        return chain.tail(self._path, count)
+
+    def close(self) -> None:
+        self._worker.submit(os.close, self._file)
+        self._worker.shutdown()
+
+    def _record(self, fields: dict[str, Any]) -> int:
+        try:
+            while self._late:
+                self._append(self._late[0])
+                del self._late[0]
+            return self._append(fields)
+        except OSError as error:
+            raise _unwritable(self._path, error) from None
+
+    def _append(self, fields: dict[str, Any]) -> int:
+        if os.fstat(self._file).st_nlink == 0:
+            self._reopen()
+        line, digest = self._sealed(fields)
+        if self._size and self._size + len(line) > self._max_bytes:
+            self._rotate()
+            line, digest = self._sealed(fields)
+        _write(self._file, line, self._size)
+        self._number, self._head = self._number + 1, digest
+        self._size += len(line)
+        return self._number
+
+    def _sealed(self, fields: dict[str, Any]) -> tuple[bytes, str]:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return chain.seal({"n": self._number + 1, "time": now, **fields}, self._head)
+
+    async def _keep(self, number: int) -> None:
+        """Return when the record is on the disk. Those that wait together share one sync."""
+        async with self._syncing:
+            if self._synced >= number:
+                return
+            last = self._number
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._worker, _sync, self._file)
+            except OSError as error:
+                raise _unwritable(self._path, error) from None
+            self._synced = last
+
+    def _open(self) -> None:
+        self._file = os.open(self._path, _FLAGS, 0o600)
+        found = chain.last(self._path)
+        self._number, self._head = found.number, found.digest
+        self._size = os.fstat(self._file).st_size
+        if found.torn_bytes:
+            self._close_torn_line(found.torn_bytes)
+        self._append({"event": "start", "boot": self._boot, "pid": os.getpid()})
+        self._drop_old()
+
+    def _close_torn_line(self, torn_bytes: int) -> None:
+        """A crash left half a line: it stays where it is, and the next record says so."""
+        _write(self._file, b"\n", self._size)
+        self._size += 1
+        self._append({"event": "torn", "bytes": torn_bytes})
+
+    def _rotate(self) -> None:
+        _sync(self._file)
+        with suppress(FileNotFoundError):  # renamed by an attempt that then could not open the new file
+            os.rename(self._path, chain.rotated_name(self._path, self._number))
+        self._reopen()
+        self._drop_old()
+
+    def _reopen(self) -> None:
+        """A new file in the old one's place, which was rotated away or deleted under our hands (verify will tell)."""
+        old, self._file = self._file, os.open(self._path, _FLAGS, 0o600)
+        self._worker.submit(os.close, old)
+        self._size = os.fstat(self._file).st_size
+
+    def _drop_old(self) -> None:
+        """Old files go, and a record keeps their last hash, so that the rest still proves that nothing else went."""
+        if not self._retention_s:
+            return
+        for path in chain.files(self._path)[:-1]:
+            if path.stat().st_mtime < time.time() - self._retention_s:
+                last = chain.last_of(path)
+                self._append({"event": "dropped", "file": path.name, "last": last.number, "digest": last.digest})
+                path.unlink()
+
+
+def _before(question: Question) -> dict[str, Any]:
+    return {
+        "event": "before",
+        "caller": question.caller,
+        "session": question.session,
+        "tool": question.tool,
+        "access": question.access.value,
+        "args": _short_args(question.args),
+        "urls": [redact_text(_short(url, 0)) for url in question.urls[:_MAX_ITEMS]],
+        "browser": question.browser,
+        "mode": question.mode,
+    }
+
+
+def _short_args(args: dict[str, Any]) -> Any:
+    short = redact_tree(_short(args, _MAX_DEPTH))
+    if len(msgspec.json.encode(short)) > _MAX_ARGS_BYTES:
+        return {"cut": [str(key)[:40] for key in list(args)[:_MAX_ITEMS]]}
+    return short
+
+
+def _short(value: Any, depth: int) -> Any:
+    """Plain data in few bytes; what is typed into something that is called a password is masked."""
+    if isinstance(value, str):
+        text = value[:_MAX_STRING].encode("utf-8", "replace").decode()  # JSON has no lone surrogates
+        return text if len(value) <= _MAX_STRING else f"{text}… ({len(value)} characters)"
+    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 1 << 63):
+        return value
+    if depth == 0:
+        return "…"
+    if isinstance(value, dict):
+        fields = cast(dict[Any, Any], value)
+        kept = list(_without_typed_secret(fields).items())[:_MAX_ITEMS]
+        return {str(key)[:80]: _short(item, depth - 1) for key, item in kept}
+    if isinstance(value, list | tuple):
+        items = cast(list[Any], value)
+        more = [f"… ({len(items)} items)"] if len(items) > _MAX_ITEMS else []
+        return [_short(item, depth - 1) for item in items[:_MAX_ITEMS]] + more
+    return _short(str(value), depth)
+
+
+def _without_typed_secret(fields: dict[Any, Any]) -> dict[Any, Any]:
+    """`{"target": "#password", "value": …}`: the selector tells what the value is."""
+    words = " ".join(str(fields.get(key, "")) for key in ("target", "name", "label"))
+    if any(is_secret_name(word) for word in _WORD.findall(words)):
+        return {key: MASK if key in ("value", "text") else item for key, item in fields.items()}
+    return fields
+
+
+def _write(file: int, line: bytes, size: int) -> None:
+    """All of the line or nothing: half a line would look like a crash."""
+    written = os.write(file, line)
+    if written < len(line):
+        os.ftruncate(file, size)
+        raise OSError(28, "No space left on device")
+
+
+def _unwritable(path: Path, error: OSError) -> Failure:
+    return Failure(
+        "system",
+        f"the audit log {path.name} cannot be written: {error.strerror or error}; nothing is done that is not recorded",
+        suggestions=["free disk space or correct the permissions of the Pilothouse home, then repeat the call"],
+    )

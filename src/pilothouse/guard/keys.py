@@ -1,0 +1,114 @@
+"""The secrets that say who is calling: agent keys by name, and the one key of the person.
+
+Above: the doors ask `who(secret)`. Below: errors. Each key is a 0600 file in the home, made on first use; a file that
+others can read is refused, because what they may have read is no secret any more.
+"""
+
+import hmac
+import os
+import re
+import secrets
+import stat
+from pathlib import Path
+
+from pilothouse.errors import Failure
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+_MAX_BYTES = 4096
+
+
+class Keys:
+    """Keys are read at each question, so that a new or removed file counts at once (M: 0.1 ms for three keys)."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def agent(self, name: str = "default") -> str:
+        """The secret of an agent key, made if there is none yet."""
+        return _read_or_make(self._path(name))
+
+    def person(self) -> str:
+        """The secret of the person's key, made if there is none yet."""
+        return _read_or_make(self._home / "person.key")
+
+    def names(self) -> list[str]:
+        """The agent keys that exist."""
+        more = sorted(path.stem for path in (self._home / "keys").glob("*.key") if _NAME.fullmatch(path.stem))
+        return (["default"] if self._path("default").exists() else []) + [name for name in more if name != "default"]
+
+    def who(self, secret: str) -> str | None:
+        """`person`, `agent:NAME`, or None. Every key is compared, so time tells nothing about which one came near."""
+        given = secret.encode("utf-8", "surrogatepass")
+        found: str | None = None
+        for owner, path in self._all():
+            kept = _read(path)
+            if kept is not None and hmac.compare_digest(given, kept.encode()):
+                found = owner
+        return found
+
+    def _all(self) -> list[tuple[str, Path]]:
+        return [(f"agent:{name}", self._path(name)) for name in self.names()] + [("person", self._home / "person.key")]
+
+    def _path(self, name: str) -> Path:
+        if not _NAME.fullmatch(name):
+            raise Failure("bad_request", f"{name[:40]!r} is no key name: use a-z, 0-9, - and _, at most 32")
+        return self._home / "agent.key" if name == "default" else self._home / "keys" / f"{name}.key"
+
+
+def _read_or_make(path: Path) -> str:
+    found = _read(path)
+    return _make(path) if found is None else found
+
+
+def _make(path: Path) -> str:
+    """Written beside and linked into place: two daemons that start together agree, and nobody reads half a key."""
+    secret = secrets.token_urlsafe(32)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secret + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise Failure("system", f"cannot make the key file {path}: {error.strerror}") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    found = _read(path)
+    if found is None:
+        raise Failure("system", f"the key file {path} vanished while it was made")
+    return found
+
+
+def _read(path: Path) -> str | None:
+    """The secret in a key file; None when there is no file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Failure("system", f"cannot read the key file {path}: {error.strerror}") from None
+    try:
+        _refuse_open_to_others(path, os.fstat(descriptor))
+        secret = os.read(descriptor, _MAX_BYTES).decode("utf-8", "replace").strip()
+    finally:
+        os.close(descriptor)
+    if len(secret) < 16:
+        raise Failure("system", f"the key file {path} is too short", suggestions=[f"rm {path}  # a new one is made"])
+    return secret
+
+
+def _refuse_open_to_others(path: Path, status: os.stat_result) -> None:
+    if os.name == "nt":  # there the home's access list holds, and mode bits mean nothing
+        return
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
+        raise Failure("system", f"{path} is not a file of this user", suggestions=[f"rm {path}  # a new one is made"])
+    if status.st_mode & 0o077:
+        raise Failure(
+            "system",
+            f"the key file {path} can be read by other users (mode {stat.S_IMODE(status.st_mode):03o})",
+            suggestions=[f"chmod 600 {path}", f"rm {path}  # if someone may have read it: a new one is made"],
+        )

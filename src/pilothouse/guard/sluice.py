@@ -1,0 +1,243 @@
+"""The network boundary: every connection of a browser context passes a SOCKS port of its own, and is checked there.
+
+Above: the daemon opens one gateway per context and hands the port to a provider; navigation asks a gateway why a
+connection failed, because Chrome only says ERR_SOCKS_CONNECTION_FAILED. Below: socks (the wire), resolve, address.
+"""
+
+import asyncio
+import errno
+import itertools
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from pilothouse.guard import socks
+from pilothouse.guard.address import Address, forbidden, is_loopback
+from pilothouse.guard.resolve import Resolver, UnknownHost, canonical
+from pilothouse.guard.socks import Arrival, Visitor
+
+Allow = Callable[[str, int], str | None]
+"""Given host and port: None lets the connection pass, a text refuses it and says why."""
+
+Connect = Callable[[Sequence[Address], int], Awaitable[tuple[asyncio.Transport, Arrival]]]
+"""How a checked address is reached. Here an upstream proxy would be chained in."""
+
+logger = logging.getLogger(__name__)
+
+_CONNECT_S = 10.0
+_NEXT_ADDRESS_S = 0.25
+_MAX_CONNECTIONS = 512
+_MAX_REASONS = 256
+
+Kind = Literal["denied", "unknown host", "refused", "timed out", "unreachable"]
+_CODES: dict[Kind, int] = {
+    "denied": socks.NOT_ALLOWED,
+    "unknown host": socks.UNREACHABLE,
+    "refused": socks.REFUSED,
+    "timed out": socks.EXPIRED,
+    "unreachable": socks.UNREACHABLE,
+}
+
+
+class Reason(NamedTuple):
+    kind: Kind
+    text: str
+
+
+class Sluice:
+    """Opens gateways. `forbidden_ports` is read live: ports of this machine that no page may reach (the daemon's)."""
+
+    def __init__(self, hosts: Mapping[str, str], forbidden_ports: set[int], connect: Connect | None = None) -> None:
+        self.forbidden_ports = forbidden_ports
+        self.resolver = Resolver(hosts)
+        self.connect = connect or direct
+        self._gateways: set[Gateway] = set()
+
+    async def open(self, allow: Allow | None = None) -> "Gateway":
+        """A new gateway on a free loopback port."""
+        gateway = Gateway(self, allow or (lambda host, port: None))
+        await gateway.listen()
+        self._gateways.add(gateway)
+        return gateway
+
+    def close(self) -> None:
+        for gateway in list(self._gateways):
+            gateway.close()
+
+    def is_own(self, port: int) -> bool:
+        """Whether a port of this machine is ours: the daemon's, or another session's gateway."""
+        return port in self.forbidden_ports or any(gateway.port == port for gateway in self._gateways)
+
+    def closed(self, gateway: "Gateway") -> None:
+        self._gateways.discard(gateway)
+
+
+class Gateway:
+    """One context's way to the network."""
+
+    port: int
+
+    def __init__(self, sluice: Sluice, allow: Allow) -> None:
+        self._sluice = sluice
+        self._allow = allow
+        self._visitors: dict[Visitor, asyncio.Task[None] | None] = {}
+        self._reasons: OrderedDict[tuple[str, int], Reason] = OrderedDict()
+
+    async def listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: Visitor(self), "127.0.0.1", 0, backlog=256)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    def reason(self, host: str, port: int) -> str:
+        """Why the last connection to a host failed, as a sentence part; empty if it did not."""
+        found = self.refusal(host, port)
+        return found.text if found else ""
+
+    def refusal(self, host: str, port: int) -> Reason | None:
+        return self._reasons.get((canonical(host), port))
+
+    def withdraw(self, gone: Callable[[str, int], bool]) -> int:
+        """Cut the live connections to hosts and ports that a changed rule no longer allows; how many there were."""
+        cut = [visitor for visitor in self._visitors if visitor.host and gone(canonical(visitor.host), visitor.port)]
+        for visitor in cut:
+            visitor.abort()
+        return len(cut)
+
+    def close(self) -> None:
+        """Stop listening and cut everything."""
+        self._sluice.closed(self)
+        self._server.close()
+        for visitor in list(self._visitors):
+            visitor.abort()
+
+    # What a visitor tells us (socks.Desk)
+
+    def arrived(self, visitor: Visitor) -> bool:
+        if len(self._visitors) >= _MAX_CONNECTIONS:
+            return False
+        self._visitors[visitor] = None
+        return True
+
+    def asked(self, visitor: Visitor, host: str, port: int) -> None:
+        self._visitors[visitor] = asyncio.create_task(self._admit(visitor, canonical(host), port))
+
+    def left(self, visitor: Visitor) -> None:
+        task = self._visitors.pop(visitor, None)
+        if task:
+            task.cancel()
+
+    async def _admit(self, visitor: Visitor, host: str, port: int) -> None:
+        try:
+            far, arrival = await self._reach(host, port)
+        except _Refused as refused:
+            self._remember(host, port, refused.reason)
+            visitor.refuse(_CODES[refused.reason.kind])
+            return
+        except Exception:  # whatever went wrong, nothing may pass, and the browser must not wait for ever
+            logger.exception("the sluice could not judge %s:%d", host, port)
+            visitor.refuse(socks.FAILED)
+            return
+        self._reasons.pop((host, port), None)
+        self._visitors[visitor] = None
+        visitor.join(far, arrival)
+
+    async def _reach(self, host: str, port: int) -> tuple[asyncio.Transport, Arrival]:
+        """Check the name, resolve it, check the addresses, connect to one of those very addresses."""
+        if why := self._allow(host, port):
+            raise _Refused("denied", why)
+        addresses = self._passable(await self._addresses(host), port)
+        try:
+            async with asyncio.timeout(_CONNECT_S):
+                far, arrival = await self._sluice.connect(addresses, port)
+        except OSError as error:
+            raise _refusal(error, f"{host}:{port}") from None
+        if self._sluice.is_own(port) and _stays_here(far):
+            far.abort()
+            raise _Refused("denied", f"port {port} of this machine is Pilothouse itself")
+        return far, arrival
+
+    async def _addresses(self, host: str) -> Sequence[Address]:
+        known = self._sluice.resolver.at_once(host)
+        if known:
+            return known
+        try:
+            return await self._sluice.resolver.look_up(host)
+        except UnknownHost:
+            raise _Refused("unknown host", f"unknown host {host}") from None
+        except TimeoutError:
+            raise _Refused("timed out", f"looking up {host} timed out") from None
+
+    def _passable(self, addresses: Sequence[Address], port: int) -> list[Address]:
+        passable = [address for address in addresses if not forbidden(address)]
+        if not passable:
+            raise _Refused("denied", forbidden(addresses[0]))
+        if self._sluice.is_own(port) and all(map(is_loopback, passable)):
+            raise _Refused("denied", f"port {port} of this machine is Pilothouse itself")
+        return passable
+
+    def _remember(self, host: str, port: int, reason: Reason) -> None:
+        self._reasons[host, port] = reason
+        self._reasons.move_to_end((host, port))
+        while len(self._reasons) > _MAX_REASONS:
+            self._reasons.popitem(last=False)
+
+
+class _Refused(Exception):
+    def __init__(self, kind: Kind, text: str) -> None:
+        super().__init__(text)
+        self.reason = Reason(kind, text)
+
+
+def _refusal(error: OSError, place: str) -> _Refused:
+    if isinstance(error, ConnectionRefusedError):
+        return _Refused("refused", f"connection refused by {place}")
+    if isinstance(error, TimeoutError) or error.errno == errno.ETIMEDOUT:
+        return _Refused("timed out", f"connection to {place} timed out")
+    return _Refused("unreachable", f"{place} is unreachable")
+
+
+def _stays_here(far: asyncio.Transport) -> bool:
+    """A connection between two equal addresses never left this machine, whatever the address is."""
+    near, peer = far.get_extra_info("sockname"), far.get_extra_info("peername")
+    return bool(near and peer and near[0] == peer[0])
+
+
+async def direct(addresses: Sequence[Address], port: int) -> tuple[asyncio.Transport, Arrival]:
+    """Connect to the first address that answers; a slow one gets company after a quarter of a second."""
+    if len(addresses) == 1:
+        return await _dial(addresses[0], port)
+    waiting = iter(addresses)
+    running: set[asyncio.Task[tuple[asyncio.Transport, Arrival]]] = set()
+    errors: list[OSError] = []
+    try:
+        while True:
+            for address in itertools.islice(waiting, 1):
+                running.add(asyncio.create_task(_dial(address, port)))
+            if not running:
+                raise min(errors, key=_informative)
+            done, _ = await asyncio.wait(running, timeout=_NEXT_ADDRESS_S, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                running.discard(task)
+                try:
+                    return task.result()
+                except OSError as error:
+                    errors.append(error)
+    finally:
+        for task in running:
+            task.cancel()
+            task.add_done_callback(_discard)
+
+
+async def _dial(address: Address, port: int) -> tuple[asyncio.Transport, Arrival]:
+    return await asyncio.get_running_loop().create_connection(Arrival, str(address), port)
+
+
+def _discard(task: asyncio.Task[tuple[asyncio.Transport, Arrival]]) -> None:
+    """A connection that came second is closed."""
+    if not task.cancelled() and task.exception() is None:
+        task.result()[0].abort()
+
+
+def _informative(error: OSError) -> int:
+    return 0 if isinstance(error, ConnectionRefusedError) else 1 if isinstance(error, TimeoutError) else 2

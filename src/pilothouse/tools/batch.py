@@ -1,0 +1,61 @@
+"""Batch: several steps in one call."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from pilothouse.browser.session import Session
+from pilothouse.errors import Failure
+from pilothouse.result import Result
+from pilothouse.tool import Access, Progress, Runner, tool
+
+
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    tool: str
+    args: dict[str, Any] = {}
+
+
+class Steps(msgspec.Struct):
+    results: list[dict[str, Any]]
+
+
+@tool(
+    Access.WRITE,
+    core=True,
+    queued=False,
+    live=False,
+    example={"steps": [{"tool": "press_key", "args": {"key": "Tab"}}, {"tool": "get_page_text"}]},
+)
+async def batch(
+    session: Session,
+    steps: Annotated[list[Step], Meta(min_length=1, max_length=50)],
+    run: Runner,
+    progress: Progress,
+) -> Result[Steps]:
+    """Run steps in order in one call; stops at the first failure."""
+    results: list[dict[str, Any]] = []
+    lines: list[str] = []
+    for index, step in enumerate(steps):
+        if step.tool == "batch":
+            raise Failure("bad_request", "a batch cannot hold a batch")
+        await progress(index, len(steps), step.tool)
+        done = await run(step.tool, step.args)
+        lines.append(f"{index + 1}. {step.tool}: {done.text}")
+        results.append({"tool": step.tool, **done.data})
+        if done.failed:
+            raise _stopped(index, len(steps), step.tool, done.data["error"], lines, results)
+    return Result("", Steps(results), page="\n".join(lines))
+
+
+def _stopped(
+    index: int, count: int, name: str, error: dict[str, Any], lines: list[str], results: list[dict[str, Any]]
+) -> Failure:
+    return Failure(
+        error["code"],
+        f"step {index + 1} of {count} ({name}) failed: {error['message']}",
+        details={**error["details"], "step": index + 1, "results": results},
+        suggestions=[*error["suggestions"], f"steps 1 to {index} are done; go on from step {index + 1}"]
+        if index
+        else error["suggestions"],
+    )

@@ -1,0 +1,47 @@
+"""Console: what the page's scripts said."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from pilothouse.browser import patterns
+from pilothouse.browser.console import Line
+from pilothouse.browser.tab import Tab
+from pilothouse.result import Result
+from pilothouse.tool import Access, tool
+from pilothouse.tools.outcome import newer
+
+Level = Literal["log", "debug", "info", "warn", "error"]
+
+
+class Logs(msgspec.Struct):
+    lines: list[dict[str, Any]]
+    next: int
+    total: int
+
+
+@tool(Access.READ, core=True, live=False, example={"level": ["error"]}, aliases=("browser.console.getRecent",))
+async def get_console_logs(
+    tab: Tab,
+    level: list[Level] = [],
+    pattern: Annotated[str, Meta(description="regular expression")] = "",
+    since: Annotated[int, Meta(ge=0, description="epoch ms, or `next` of the last answer")] = 0,
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
+) -> Result[Logs]:
+    """Console lines and exceptions of the tab."""
+    found = [line for line in tab.console.lines() if newer(line.number, line.time_ms, since)]
+    if level:
+        found = [line for line in found if line.level in level]
+    if pattern:
+        fits = patterns.regular(pattern)
+        found = [line for line in found if fits(line.text)]
+    shown = found[-limit:]
+    text = f"{len(shown)} of {len(found)} lines" if found else "no lines"
+    data = Logs([msgspec.to_builtins(line) for line in shown], tab.console.last_number, len(found))
+    return Result(text, data, page="\n".join(_printed(line) for line in shown))
+
+
+def _printed(line: Line) -> str:
+    place = f" ({line.url}:{line.line})" if line.url else ""
+    return f"[{line.level}] {line.text[:500]}{place}"

@@ -1,0 +1,33 @@
+"""Dialogs: alert, confirm, prompt, beforeunload."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from pilothouse.browser.settle import Mark, settle
+from pilothouse.browser.tab import Tab
+from pilothouse.errors import Failure
+from pilothouse.result import Result
+from pilothouse.tool import Access, tool
+
+
+class Handled(msgspec.Struct):
+    kind: str
+    message: str
+    accepted: bool
+
+
+@tool(Access.WRITE, core=True, queued=False, live=False, example={"accept": True})
+async def handle_dialog(
+    tab: Tab, accept: bool, text: Annotated[str, Meta(max_length=10_000, description="for a prompt")] = ""
+) -> Result[Handled]:
+    """Answer the open dialog."""
+    dialog = tab.dialog
+    if dialog is None:
+        raise Failure("not_found", f"no dialog is open in {tab.name}")
+    mark = Mark(tab, tab.frames.main)
+    await tab.answer_dialog(accept, text)
+    await settle(tab, mark)
+    word = "accepted" if accept else "dismissed"
+    return Result(f"{word} the {dialog.kind}", Handled(dialog.kind, dialog.message, accept))

@@ -1,0 +1,61 @@
+"""Navigation: going to an address, back, forward, again."""
+
+from typing import Literal
+
+import msgspec
+
+from pilothouse.browser import navigate as way
+from pilothouse.browser.tab import Tab
+from pilothouse.result import Result
+from pilothouse.tool import Access, TimeoutMs, Url, tool
+
+WaitUntil = Literal["load", "domcontentloaded", "networkidle"]
+DEFAULT_MS = 30_000
+
+
+class Arrived(msgspec.Struct, omit_defaults=True):
+    url: str
+    title: str
+    status: int = 0
+    note: str = ""
+
+
+def _arrived(tab: Tab, arrival: way.Arrival) -> Result[Arrived]:
+    tab.told_url = arrival.url
+    status = f" ({arrival.status})" if arrival.status >= 400 else ""
+    note = f"\n{arrival.note}" if arrival.note else ""
+    data = Arrived(arrival.url, arrival.title, arrival.status, arrival.note)
+    return Result(f'{arrival.url} "{arrival.title}"{status}{note}', data)
+
+
+@tool(
+    Access.VISIT,
+    core=True,
+    live=False,
+    example={"url": "/small.html"},
+    aliases=("browser.goto", "browser_navigate"),
+)
+async def navigate(
+    tab: Tab, url: Url, wait_until: WaitUntil = "load", timeout_ms: TimeoutMs = DEFAULT_MS
+) -> Result[Arrived]:
+    """Go to a URL."""
+    tab.check_dialog()
+    return _arrived(tab, await way.navigate(tab, url, wait_until, timeout_ms / 1000))
+
+
+@tool(Access.VISIT, core=True, example={})
+async def go_back(tab: Tab, timeout_ms: TimeoutMs = DEFAULT_MS) -> Result[Arrived]:
+    """Go back in the tab's history."""
+    return _arrived(tab, await way.history(tab, -1, timeout_ms / 1000))
+
+
+@tool(Access.VISIT, example={})
+async def go_forward(tab: Tab, timeout_ms: TimeoutMs = DEFAULT_MS) -> Result[Arrived]:
+    """Go forward in the tab's history."""
+    return _arrived(tab, await way.history(tab, 1, timeout_ms / 1000))
+
+
+@tool(Access.VISIT, example={})
+async def reload(tab: Tab, wait_until: WaitUntil = "load", timeout_ms: TimeoutMs = DEFAULT_MS) -> Result[Arrived]:
+    """Load the page again."""
+    return _arrived(tab, await way.reload(tab, wait_until, timeout_ms / 1000))

@@ -1,0 +1,37 @@
+"""Script: running code in the page."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from pilothouse.browser import files, script
+from pilothouse.browser.tab import Tab
+from pilothouse.result import Result
+from pilothouse.tool import Access, TimeoutMs, tool
+
+MAX_CHARS = 20_000
+
+
+class Value(msgspec.Struct, omit_defaults=True):
+    value: Any = None
+    path: str = ""
+
+
+@tool(Access.SENSITIVE, core=True, example={"expression": "1 + 1"}, aliases=("js.execute",))
+async def evaluate_js(
+    tab: Tab,
+    expression: Annotated[str, Meta(max_length=500_000, description="expression, function, or body with return/await")],
+    target: Annotated[str | list[str] | None, Meta(description="passed as `element`")] = None,
+    args: list[Any] = [],
+    world: Literal["page", "isolated"] = "page",
+    timeout_ms: TimeoutMs = 30_000,
+) -> Result[Value]:
+    """Run JavaScript in the page."""
+    value = await script.evaluate(tab, expression, target=target, args=args, world=world, timeout=timeout_ms / 1000)
+    shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    if len(shown) > MAX_CHARS:
+        path = files.keep(tab.folder, "value.json", shown.encode())
+        note = f"{len(shown)} characters; all of it is in {path}"
+        return Result(note, Value(path=str(path)), page=shown[:1000] + "…")
+    return Result("", Value(value), page=shown)

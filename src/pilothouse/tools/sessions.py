@@ -1,0 +1,77 @@
+"""Sessions: browsers of one's own, side by side."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from pilothouse.browser.session import Options
+from pilothouse.browser.sessions import OwnSessions
+from pilothouse.errors import Failure
+from pilothouse.result import Result
+from pilothouse.tool import Access, TimeoutMs, tool
+
+
+class Viewport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    width: Annotated[int, Meta(ge=100, le=10_000)]
+    height: Annotated[int, Meta(ge=100, le=10_000)]
+
+
+class Opened(msgspec.Struct):
+    session: str
+
+
+class Listed(msgspec.Struct):
+    sessions: list[dict[str, object]]
+
+
+class Closed(msgspec.Struct):
+    closed: str
+
+
+@tool(Access.VISIT, core=True, example={"viewport": {"width": 800, "height": 600}})
+async def open_session(
+    sessions: OwnSessions,
+    browser: Literal["isolated", "profile", "extension", "remote"] | None = None,
+    viewport: Viewport | None = None,
+    user_agent: Annotated[str, Meta(max_length=1000)] = "",
+    timeout_ms: TimeoutMs | None = None,
+    mode: Literal["auto", "ask", "readonly"] | None = None,
+    headless: bool | None = None,
+) -> Result[Opened]:
+    """Open a separate browser session (own cookies, own tabs)."""
+    defaults = sessions.defaults
+    options = Options(
+        browser=browser or defaults.browser,
+        headless=defaults.headless if headless is None else headless,
+        viewport=(viewport.width, viewport.height) if viewport else defaults.viewport,
+        user_agent=user_agent,
+        timeout_ms=timeout_ms or defaults.timeout_ms,
+        mode=mode or defaults.mode,
+    )
+    session = await sessions.open(options)
+    return Result(f"opened session {session.id}", Opened(session.id))
+
+
+@tool(Access.READ, example={})
+async def list_sessions(sessions: OwnSessions) -> Result[Listed]:
+    """List your open sessions."""
+    listed = [
+        {"session": one.id, "browser": one.options.browser, "tabs": [tab.url for tab in one.tabs]}
+        for one in sessions.all()
+    ]
+    lines = [f"{one['session']} {one['browser']} {len(one['tabs'])} tabs" for one in listed]
+    return Result("\n".join(lines) or "no session is open", Listed(listed))
+
+
+@tool(Access.VISIT, example={})
+async def close_session(sessions: OwnSessions, session: str = "") -> Result[Closed]:
+    """Close a session with all its tabs."""
+    own = sessions.all()
+    if not session and len(own) != 1:
+        raise Failure(
+            "bad_request", f"{len(own)} sessions are open: say which one", suggestions=["list_sessions shows them"]
+        )
+    chosen = sessions.get(session) if session else own[0]
+    await sessions.close(chosen)
+    return Result(f"closed session {chosen.id}", Closed(chosen.id))

@@ -1,0 +1,79 @@
+"""Tabs of the session."""
+
+import msgspec
+
+from pilothouse.browser import navigate as way
+from pilothouse.browser.session import Session
+from pilothouse.browser.tab import Tab
+from pilothouse.errors import Failure
+from pilothouse.result import Result
+from pilothouse.tool import Access, TimeoutMs, Url, tool
+
+
+class Tabs(msgspec.Struct):
+    tabs: list[dict[str, object]]
+
+
+class One(msgspec.Struct, omit_defaults=True):
+    tab: str
+    url: str = ""
+    title: str = ""
+
+
+def _line(one: Tab, current: bool) -> str:
+    state = "".join(f" ({word})" for word, on in (("dialog", one.dialog), ("crashed", one.crashed)) if on)
+    return f'{"* " if current else "  "}{one.name} {one.url} "{one.title}"{state}'
+
+
+def _listed(session: Session) -> list[dict[str, object]]:
+    return [
+        {"tab": one.name, "url": one.url, "title": one.title, "current": one is session.current} for one in session.tabs
+    ]
+
+
+@tool(Access.READ, core=True, example={})
+async def list_tabs(session: Session) -> Result[Tabs]:
+    """List tabs; * is the current one."""
+    await session.open()
+    lines = [_line(one, one is session.current) for one in session.tabs]
+    return Result("", Tabs(_listed(session)), page="\n".join(lines) or "no tab is open")
+
+
+@tool(Access.VISIT, core=True, example={"url": "/small.html"}, aliases=("open_tab",))
+async def new_tab(session: Session, url: Url = "", background: bool = False) -> Result[One]:
+    """Open a tab and make it current, unless background."""
+    tab = await session.new_tab("about:blank", background=background)
+    if not url:
+        return Result(f"opened {tab.name}", One(tab.name))
+    arrival = await way.navigate(tab, url, "load", session.options.timeout_ms / 1000)
+    tab.told_url = arrival.url
+    return Result(f'opened {tab.name}: {arrival.url} "{arrival.title}"', One(tab.name, arrival.url, arrival.title))
+
+
+@tool(Access.VISIT, core=True, example={"tab": "t1"})
+async def switch_tab(session: Session, tab: str) -> Result[One]:
+    """Make a tab current."""
+    chosen = await session.tab(tab)
+    session.current = chosen
+    chosen.told_url = chosen.url
+    return Result(f'{chosen.name}: {chosen.url} "{chosen.title}"', One(chosen.name, chosen.url, chosen.title))
+
+
+@tool(Access.VISIT, core=True, example={})
+async def close_tab(session: Session, tab: str = "") -> Result[One]:
+    """Close a tab (the current one by default)."""
+    chosen = await session.tab(tab)
+    await session.context.close_tab(chosen)
+    chosen.check_dialog()
+    now = f"; {session.current.name} is current" if session.current else "; no tab is left"
+    return Result(f"closed {chosen.name}{now}", One(chosen.name))
+
+
+@tool(Access.READ, live=False, example={"timeout_ms": 1000})
+async def wait_for_new_tab(session: Session, timeout_ms: TimeoutMs = 10_000) -> Result[One]:
+    """Wait for a tab that the page opens; also answers one that the last action has just opened."""
+    opened = await session.next_tab(timeout_ms / 1000)
+    if opened is None:
+        raise Failure("timeout", "no tab was opened in time", suggestions=["list_tabs shows what is open"])
+    await opened.signal.until(lambda: opened.document.dom_ready and not opened.navigating, 5)
+    return Result(f'{opened.name}: {opened.url} "{opened.title}"', One(opened.name, opened.url, opened.title))

@@ -1,0 +1,58 @@
+"""E04: the official conformance suite passes in full on both wires. `scripts/tools` installs what runs here."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BIN = ROOT / ".tools" / "node_modules" / ".bin"
+
+pytestmark = pytest.mark.skipif(not (BIN / "conformance").exists(), reason="run scripts/tools first")
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    command = [sys.executable, str(Path(__file__).with_name("serve.py"))]
+    server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    yield server.stdout.readline().strip()
+    server.communicate("", timeout=10)
+
+
+def run(tool: str, *args: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run([str(BIN / tool), *args], env=env, capture_output=True, text=True, timeout=240, check=False)
+
+
+@pytest.mark.parametrize(("version", "checks"), [("2025-11-25", 84), ("2026-07-28", 152)])
+def test_the_whole_suite_passes(url: str, version: str, checks: int) -> None:
+    done = run("conformance", "server", "--url", url, "--suite", "all", "--spec-version", version)
+    failing = [line for line in done.stdout.splitlines() if line.startswith("✗")]
+    passed, failed = re.findall(r"Total: (\d+) passed, (\d+) failed", done.stdout)[-1]
+    assert not failing, done.stdout[-4000:]
+    assert (int(passed), int(failed)) == (checks, 0)
+
+
+def test_the_inspector_calls_a_tool_over_http(url: str) -> None:
+    done = run(
+        "mcp-inspector", "--cli", url, "--method", "tools/call", "--tool-name", "fake_echo", "--tool-arg", "text=hello"
+    )
+    assert done.returncode == 0, done.stderr
+    assert '"text": "hello"' in done.stdout
+
+
+def test_the_inspector_tells_a_tools_error_by_its_exit_code(url: str) -> None:
+    done = run("mcp-inspector", "--cli", url, "--method", "tools/call", "--tool-name", "fake_fail")
+    assert done.returncode == 5, done.stderr
+    assert "stale_ref" in done.stdout
+
+
+def test_the_inspector_finds_every_schema_portable(url: str) -> None:
+    done = run("mcp-inspector", "--cli", url, "--method", "tools/list", "--strict")
+    ours = [line for line in done.stderr.splitlines() if "fake_" in line or "test_simple" in line]
+    assert not ours, done.stderr

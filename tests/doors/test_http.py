@@ -1,0 +1,317 @@
+"""E01, E02: who may come in over HTTP, in what shape, how slowly, and how many."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from pilothouse.doors import http as door_module
+
+from .conftest import PERSON, SECRET
+from .test_mcp import measure
+from .wires import ENVELOPE, INITIALIZE, MODERN
+
+AUTH = {"Authorization": f"Bearer {SECRET}"}
+JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+MODERN_HEADERS = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/list"}
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": ENVELOPE}}
+OPENING = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+
+
+async def post(url: str, message: Any = LIST, **headers: str) -> httpx2.Response:
+    """A modern tools/list unless told otherwise; a header of None is left out."""
+    every = {**AUTH, **JSON, **MODERN_HEADERS, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    async with httpx2.AsyncClient(timeout=40) as client:
+        return await client.post(
+            f"{url}/mcp", content=json.dumps(message), headers={name: value for name, value in every.items() if value}
+        )
+
+
+async def raw(url: str, data: bytes, *, wait: float = 3.0) -> bytes:
+    host, port = url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(data)
+    try:
+        return await asyncio.wait_for(reader.read(), wait)
+    finally:
+        writer.close()
+
+
+async def test_health_needs_no_secret_and_says_nothing(url: str) -> None:
+    async with httpx2.AsyncClient() as client:
+        for path in ("/health", "/api/health"):
+            answer = await client.get(url + path)
+            assert (answer.status_code, answer.json()) == (200, {"ok": True})
+            assert "server" not in answer.headers
+            assert (await client.post(url + path, json={})).status_code == 405
+
+
+async def test_the_secret_opens(url: str) -> None:
+    assert (await post(url)).status_code == 200
+    assert (await post(url, Authorization="", x_api_key=SECRET)).status_code == 200
+    assert (await post(url, Authorization=f"bearer  {SECRET}")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Authorization": ""},
+        {"Authorization": "Bearer wrong"},
+        {"Authorization": f"Basic {SECRET}"},
+        {"Authorization": SECRET},
+        {"Authorization": "", "x_api_key": "wrong"},
+        {"Authorization": "", "cookie": f"key={SECRET}"},
+    ],
+)
+async def test_nothing_else_does(url: str, headers: dict[str, str]) -> None:
+    answer = await post(url, **headers)
+    assert answer.status_code == 401
+    assert answer.json()["error"]["code"] == "unauthorized"
+
+
+async def test_the_persons_key_does_not_open_the_agents_door(url: str) -> None:
+    assert (await post(url, Authorization=f"Bearer {PERSON}")).status_code == 403
+
+
+async def test_every_path_needs_the_secret_before_it_tells_whether_it_exists(url: str) -> None:
+    async with httpx2.AsyncClient() as client:
+        assert (await client.get(f"{url}/nowhere")).status_code == 401
+        answer = await client.get(f"{url}/nowhere", headers=AUTH)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/health", "/nowhere"])
+@pytest.mark.parametrize(
+    "host", ["evil.test", "evil.test:{port}", "127.0.0.1", "127.0.0.1:1", "localhost", "127.0.0.1.evil.test:{port}", ""]
+)
+async def test_only_our_own_host_is_served(url: str, path: str, host: str) -> None:
+    port = url.rpartition(":")[2]
+    head = f"GET {path} HTTP/1.1\r\nHost: {host.format(port=port)}\r\nAuthorization: Bearer {SECRET}\r\n"
+    assert b" 421 " in await raw(url, f"{head}Connection: close\r\n\r\n".encode())
+
+
+async def test_two_hosts_are_none(url: str) -> None:
+    own = url.removeprefix("http://")
+    head = f"GET /health HTTP/1.1\r\nHost: {own}\r\nHost: evil.test\r\nConnection: close\r\n\r\n"
+    assert b" 200 " not in (await raw(url, head.encode())).split(b"\r\n")[0]
+
+
+async def test_our_names_are_served(url: str) -> None:
+    port = url.rpartition(":")[2]
+    for host in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}", f"LOCALHOST:{port}"):
+        assert b" 200 " in await raw(url, f"GET /health HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.test", "http://localhost:1", "http://localhost", "null", "https://x", "file://"]
+)
+async def test_a_foreign_origin_is_refused(url: str, origin: str) -> None:
+    assert (await post(url, Origin=origin)).status_code == 403
+    async with httpx2.AsyncClient() as client:
+        answer = await client.get(f"{url}/health", headers={"Origin": origin})
+        assert answer.status_code == 403
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+async def test_our_own_origin_is_allowed_and_no_cors_is_spoken(url: str) -> None:
+    answer = await post(url, Origin=url)
+    assert answer.status_code == 200
+    async with httpx2.AsyncClient() as client:
+        preflight = {"Origin": url, "Access-Control-Request-Method": "POST"}
+        asked = await client.options(f"{url}/mcp", headers=preflight)
+    for one in (answer, asked):
+        assert not [name for name in one.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", "application/json; charset=latin-1", ""],
+)
+async def test_only_json_is_taken(url: str, kind: str) -> None:
+    assert (await post(url, Content_Type=kind)).status_code == 415
+
+
+async def test_a_websocket_passes_the_same_checks(url: str) -> None:
+    upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    upgrade += "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    own = url.removeprefix("http://")
+    for head in (
+        f"Host: {own}",
+        f"Host: evil.test\r\nAuthorization: Bearer {SECRET}",
+        f"Host: {own}\r\nOrigin: http://evil.test",
+    ):
+        reply = await raw(url, f"GET /bridge HTTP/1.1\r\n{head}\r\n{upgrade}\r\n".encode())
+        assert b" 101 " not in reply.split(b"\r\n")[0]
+        assert reply.split(b" ")[1] in (b"401", b"403", b"421")
+
+
+# Sessions of the old generation
+
+
+async def test_a_session_is_needed_known_and_ended(url: str) -> None:
+    ask = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    old = {"MCP_Protocol_Version": "2025-11-25", "Mcp_Method": ""}
+    opened = await post(url, OPENING, MCP_Protocol_Version="", Mcp_Method="")
+    session = opened.headers["mcp-session-id"]
+    assert (await post(url, ask, **old)).status_code == 400
+    assert (await post(url, ask, **old, mcp_session_id="unknown")).status_code == 404
+    assert (await post(url, ask, **old, mcp_session_id=session)).status_code == 200
+    assert (await post(url, ask, **old, mcp_session_id=session, Authorization="Bearer other")).status_code == 404
+    async with httpx2.AsyncClient(headers=AUTH) as client:
+        ended = await client.delete(f"{url}/mcp", headers={"mcp-session-id": session})
+        assert ended.status_code in (200, 204)
+    assert (await post(url, ask, **old, mcp_session_id=session)).status_code == 404
+
+
+async def test_blanks_around_header_values_mean_nothing(url: str) -> None:
+    body = json.dumps(LIST)
+    head = f"POST /mcp HTTP/1.1\r\nHost: {url.removeprefix('http://')}\r\nConnection: close\r\n"
+    head += f"Content-Length: {len(body)}\r\n"
+    for name, value in {**AUTH, **JSON, **MODERN_HEADERS}.items():
+        head += f"{name}:   {value}  \r\n"
+    assert b" 200 " in (await raw(url, f"{head}\r\n{body}".encode())).split(b"\r\n")[0]
+
+
+# Size, time, number
+
+
+async def test_a_body_over_the_limit_is_refused(url: str) -> None:
+    big = {**LIST, "params": {"_meta": ENVELOPE, "x": "y" * (20 << 20)}}
+    answer = await post(url, big)
+    assert answer.status_code == 413
+    assert answer.json()["error"]["code"] == "over_limit"
+
+
+async def test_a_chunked_body_over_the_limit_is_refused(url: str) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(6):
+            yield b"x" * (1 << 20)
+
+    async with httpx2.AsyncClient(timeout=30) as client:
+        answer = await client.post(f"{url}/mcp", content=chunks(), headers={**AUTH, **JSON})
+        assert answer.status_code == 413
+
+
+async def test_a_head_that_does_not_end_is_given_up(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_module, "HEADER_TIMEOUT_S", 0.3)
+    for half in (b"", b"GET /health HTT", b"GET /health HTTP/1.1\r\nHost: x\r\n"):
+        reply = await raw(url, half)
+        assert reply == b"" or b" 408 " in reply
+
+
+async def test_a_head_without_end_is_cut_off(url: str) -> None:
+    assert b" 431 " in await raw(url, b"GET /health HTTP/1.1\r\nx: " + b"y" * 1_000_000)
+
+
+async def test_so_is_the_second_head_of_a_connection(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_module, "HEADER_TIMEOUT_S", 0.3)
+    whole = f"GET /health HTTP/1.1\r\nHost: {url.removeprefix('http://')}\r\n\r\n".encode()
+    reply = await raw(url, whole + b"GET /health HTTP/1.1\r\nHost: x\r\n")
+    assert b" 200 " in reply
+    assert b" 408 " in reply
+
+
+async def test_a_body_that_does_not_end_is_given_up(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_module, "BODY_TIMEOUT_S", 0.3)
+    own = url.removeprefix("http://")
+    head = f"POST /mcp HTTP/1.1\r\nHost: {own}\r\nContent-Type: application/json\r\nAuthorization: Bearer {SECRET}\r\n"
+    for half in ("Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n5\r\n{"):
+        assert b" 408 " in await raw(url, (head + half).encode())
+
+
+async def test_a_stranger_cannot_make_us_read_a_body(url: str) -> None:
+    head = f"POST /mcp HTTP/1.1\r\nHost: {url.removeprefix('http://')}\r\n"
+    head += "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+    host, port = url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(head.encode())
+    assert b" 401 " in await asyncio.wait_for(reader.readline(), 3)
+    writer.close()
+
+
+async def test_there_is_a_most_of_connections(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_module, "MAX_CONNECTIONS", 4)
+    host, port = url.removeprefix("http://").split(":")
+    async with contextlib.AsyncExitStack() as stack:
+        for _ in range(4):
+            _, writer = await asyncio.open_connection(host, int(port))
+            stack.callback(writer.close)
+        await asyncio.sleep(0.1)
+        assert b" 503 " in await raw(url, b"GET /health HTTP/1.1\r\n\r\n")
+    await asyncio.sleep(0.1)
+    async with httpx2.AsyncClient() as client:
+        assert (await client.get(f"{url}/health")).status_code == 200
+
+
+async def test_closing_does_not_wait_for_open_streams(door: Any) -> None:
+    import socket
+
+    async def mcp() -> Any:
+        return door
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    http = door_module.HttpDoor(door_module.build_app(mcp, lambda secret: "agent:default", port=port))
+    await http.listen(listener)
+    listen = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen"}
+    listen["params"] = {"notifications": {"toolsListChanged": True}, "_meta": ENVELOPE}
+    headers = {**JSON, "MCP-Protocol-Version": MODERN, "Mcp-Method": "subscriptions/listen"}
+    async with httpx2.AsyncClient(timeout=10) as client:
+        url = f"http://127.0.0.1:{port}/mcp"
+        async with client.stream("POST", url, content=json.dumps(listen), headers=headers) as stream:
+            lines = stream.aiter_lines()
+            while "acknowledged" not in await anext(lines):
+                pass
+            start = asyncio.get_running_loop().time()
+            door.close_streams()
+            await http.close()
+            assert asyncio.get_running_loop().time() - start < 1.5
+
+
+# The switch for the conformance suite
+
+
+async def test_the_conformance_switch_drops_the_secret_and_nothing_else(door: Any) -> None:
+    import socket
+
+    async def mcp() -> Any:
+        return door
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    app = door_module.build_app(mcp, lambda secret: None, port=port, insecure_no_secret=True)
+    http = door_module.HttpDoor(app)
+    await http.listen(listener)
+    url = f"http://127.0.0.1:{port}"
+    assert (await post(url, Authorization="")).status_code == 200
+    assert (await post(url, Authorization="", Origin="http://evil.test")).status_code == 403
+    assert (await post(url, Authorization="", Host="evil.test")).status_code == 421
+    await http.close()
+
+
+# What it costs
+
+
+async def test_a_call_over_http_costs_less_than_three_milliseconds(url: str) -> None:
+    own = url.removeprefix("http://").split(":")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    body = json.dumps({**call, "params": {"name": "fake_echo", "arguments": {"text": "x"}, "_meta": ENVELOPE}})
+    headers = {**AUTH, **JSON, "MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": "fake_echo"}
+    head = f"POST /mcp HTTP/1.1\r\nHost: {':'.join(own)}\r\nContent-Length: {len(body)}\r\n"
+    head += "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    reader, writer = await asyncio.open_connection(own[0], int(own[1]))
+
+    async def once() -> None:
+        writer.write(f"{head}\r\n{body}".encode())
+        answer = await reader.readuntil(b"\r\n\r\n")
+        length = next(
+            int(line.split(b":")[1]) for line in answer.split(b"\r\n") if line.lower().startswith(b"content-l")
+        )
+        assert b'"x"' in await reader.readexactly(length)
+
+    assert await measure(once) < 3.0
+    writer.close()

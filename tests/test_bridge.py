@@ -1,0 +1,414 @@
+"""The stdio bridge as a client sees it: a process with two pipes. Most tests give it a daemon that is only a socket."""
+
+import json
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import (
+    INITIALIZED,
+    FakeDaemon,
+    Process,
+    call,
+    initialize,
+    is_alive,
+    kill_daemon,
+    wait_until,
+)
+
+from pilothouse import __version__, instance
+from pilothouse.bridge import MAX_LINE_BYTES, Lines, UsageError, parse
+from pilothouse.home import socket_path
+
+Start = Callable[..., Process]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    yield folder
+    kill_daemon(folder)
+
+
+@pytest.fixture
+def start(home: Path) -> Iterator[Start]:
+    """Start a bridge."""
+    running: list[Process] = []
+
+    def bridge(*flags: str, **environment: str) -> Process:
+        running.append(Process("mcp", *flags, home=home, **environment))
+        return running[-1]
+
+    yield bridge
+    for one in running:
+        one.end()
+
+
+@pytest.fixture
+def daemon(home: Path) -> Iterator[FakeDaemon]:
+    fake = FakeDaemon(home)
+    yield fake
+    fake.close()
+
+
+def _gone(answer: dict[str, Any]) -> bool:
+    return answer["result"]["isError"] and answer["result"]["structuredContent"]["error"]["code"] == "browser_gone"
+
+
+def _never(message: dict[str, Any]) -> None:
+    return None
+
+
+# --- with a daemon that runs
+
+
+def test_answers_within_50_ms_of_its_start(daemon: FakeDaemon, start: Start) -> None:
+    times: list[float] = []
+    for _ in range(5):
+        bridge = start()
+        bridge.send(initialize())
+        bridge.read()
+        times.append((time.perf_counter() - bridge.started) * 1000)
+        bridge.end()
+    assert min(times) <= 50
+
+
+def test_the_first_line_says_who_it_is_and_what_its_flags_want(daemon: FakeDaemon, start: Start) -> None:
+    bridge = start("--tools", "core,network", "--profile=my work", "--headed")
+    bridge.send(initialize())
+    bridge.read()
+    assert daemon.hellos == [
+        {
+            "pilothouse": __version__,
+            "door": "mcp",
+            "tools": "core,network",
+            "browser": "profile",
+            "profile": "my work",
+            "headed": True,
+            "endpoint": "",
+        }
+    ]
+
+
+def test_discover_then_initialize_on_one_pipe(daemon: FakeDaemon, start: Start) -> None:
+    bridge = start()
+    bridge.send(call("d", "server/discover"), initialize(1))
+    assert [bridge.read()["result"]["echo"] for _ in range(2)] == ["server/discover", "initialize"]
+
+
+def test_long_lines_pass_both_ways(daemon: FakeDaemon, start: Start) -> None:
+    daemon.answer = lambda message: message["params"]
+    bridge = start()
+    text = "é" * (MAX_LINE_BYTES // 6 - 100)  # six bytes each as \u00e9
+    bridge.send(call(1, "tools/call", text=text))
+    assert bridge.read()["result"]["text"] == text
+
+
+def test_a_client_that_writes_everything_before_it_reads(daemon: FakeDaemon, start: Start) -> None:
+    """Answers of 20 MB wait for it without either side getting stuck."""
+    daemon.answer = lambda message: {"text": "x" * 200_000}
+    bridge = start()
+    bridge.send(*[call(number, "tools/call") for number in range(100)])
+    assert [bridge.read()["id"] for _ in range(100)] == list(range(100))
+
+
+def test_a_line_too_long_is_refused_and_the_next_one_is_served(daemon: FakeDaemon, start: Start) -> None:
+    bridge = start()
+    bridge.send(b"x" * (MAX_LINE_BYTES + 1) + b"\n", call(2, "ping"))
+    refusal, pong = sorted([bridge.read(), bridge.read()], key=lambda answer: "result" in answer)
+    assert refusal["id"] is None
+    assert refusal["error"]["code"] == -32600
+    assert pong == {"jsonrpc": "2.0", "id": 2, "result": {"echo": "ping"}}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"not json\n", b"[" * 100_000 + b"\n", b"\xff\xfe\n", b'{"id": ' + b"9" * 9999 + b"}\n", b"\n", b"[]\n", b"1\n"],
+)
+def test_malformed_lines_go_to_the_daemon_and_do_no_harm(daemon: FakeDaemon, start: Start, line: bytes) -> None:
+    bridge = start()
+    bridge.send(line, call(7, "ping"))
+    assert daemon.received.get(timeout=5) == line
+    assert [bridge.read()["id"] for _ in range(2)] == [None, 7]
+
+
+def test_the_end_of_stdin_is_its_end(daemon: FakeDaemon, start: Start) -> None:
+    bridge = start()
+    bridge.send(initialize())
+    bridge.read()
+    before = time.perf_counter()
+    bridge.stdin.close()
+    assert bridge.wait() == 0
+    assert time.perf_counter() - before < 0.5
+
+
+def test_what_was_asked_before_the_end_of_stdin_is_answered(daemon: FakeDaemon, start: Start) -> None:
+    bridge = start()
+    bridge.send(initialize(), b"not json\n", json.dumps(call(1, "ping")).encode())  # no newline, as by hand
+    bridge.stdin.close()
+    assert [bridge.read()["id"] for _ in range(3)] == [0, None, 1]
+    assert bridge.wait() == 0
+
+
+def test_a_call_that_never_ends_does_not_keep_it_after_the_end_of_stdin(daemon: FakeDaemon, start: Start) -> None:
+    daemon.answer = _never
+    bridge = start()
+    bridge.send(call(1, "tools/call"))
+    daemon.next()
+    bridge.stdin.close()
+    assert bridge.wait(2) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_it(daemon: FakeDaemon, start: Start, number: signal.Signals) -> None:
+    bridge = start()
+    bridge.send(initialize())
+    bridge.read()
+    bridge.process.send_signal(number)
+    assert bridge.wait(2) == 0
+    assert bridge.error_text() == ""
+
+
+def test_a_refused_greeting_is_told_to_the_client(daemon: FakeDaemon, start: Start) -> None:
+    daemon.greeting |= {"error": "no such door"}
+    bridge = start()
+    bridge.send(initialize())
+    assert "no such door" in bridge.read()["error"]["message"]
+
+
+# --- when the daemon goes away
+
+
+def test_a_lost_daemon_fails_what_was_pending_and_the_next_call_works(
+    daemon: FakeDaemon, start: Start, home: Path
+) -> None:
+    bridge = start()
+    bridge.send(initialize(), INITIALIZED)
+    bridge.read()
+    daemon.answer = _never
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}}
+    bridge.send(call("a", "tools/call"), call(2, "tools/list"), call(3, "tools/call"), cancel)
+    wait_until(lambda: daemon.received.qsize() == 6)
+    daemon.close()
+    assert _gone(first := bridge.read())
+    assert first["id"] == "a"
+    assert bridge.read()["error"]["code"] == -32603
+
+    second = FakeDaemon(home)
+    bridge.send(call(4, "tools/call"))
+    assert bridge.read() == {"jsonrpc": "2.0", "id": 4, "result": {"echo": "tools/call"}}
+    methods = [second.next()["method"] for _ in range(3)]
+    assert methods == ["initialize", "notifications/initialized", "tools/call"]
+    second.close()
+
+
+def test_half_a_message_of_a_lost_daemon_is_not_passed_on(daemon: FakeDaemon, start: Start) -> None:
+    bridge = start()
+    bridge.send(initialize())
+    bridge.read()
+    daemon.answer = _never
+    bridge.send(call(1, "tools/call"))
+    wait_until(lambda: daemon.received.qsize() == 2)
+    daemon.write_raw(b'{"jsonrpc": "2.0", "id": 1, "res')
+    daemon.close()
+    assert _gone(bridge.read())
+
+
+def test_an_initialize_that_met_a_dying_daemon_is_repeated(daemon: FakeDaemon, start: Start) -> None:
+    daemon.answer = _never
+    bridge = start()
+    bridge.send(initialize())
+    daemon.next()
+    daemon.close()
+    assert bridge.read()["result"]["serverInfo"]["name"] == "pilothouse"
+
+
+def test_nothing_overtakes_the_repeated_initialize(daemon: FakeDaemon, start: Start, home: Path) -> None:
+    bridge = start()
+    bridge.send(initialize(), INITIALIZED)
+    bridge.read()
+    daemon.close()
+    answered = threading.Event()
+    second = FakeDaemon(home)
+
+    def slowly(message: dict[str, Any]) -> dict[str, Any]:
+        if message["method"] == "initialize":
+            assert answered.wait(5)
+        return {}
+
+    second.answer = slowly
+    bridge.send(call(1, "tools/call"))
+    assert second.next()["method"] == "initialize"
+    bridge.send(call(2, "tools/call"))
+    assert second.received.empty()
+    answered.set()
+    assert [bridge.read()["id"] for _ in range(2)] == [1, 2]
+    second.close()
+
+
+def test_a_daemon_that_hangs_does_not_keep_the_bridge(home: Path, start: Start) -> None:
+    with socket.socket(socket.AF_UNIX) as deaf:
+        deaf.bind(socket_path(home))
+        deaf.listen()
+        bridge = start()
+        bridge.stdin.close()
+        assert bridge.wait(2) == 0
+
+
+# --- another version
+
+
+def test_a_busy_daemon_of_another_version_stays_and_is_reported(home: Path, start: Start) -> None:
+    old = FakeDaemon(home, version="0.0.1")
+    bridge = start()
+    bridge.send(initialize())
+    assert bridge.read()["result"] == {"echo": "initialize"}
+    assert [hello["door"] for hello in old.hellos] == ["mcp", "mcp", "stop", "mcp"]
+    bridge.stdin.close()
+    bridge.wait()
+    assert "0.0.1" in bridge.error_text()
+    old.close()
+
+
+def test_an_idle_daemon_of_another_version_is_replaced(home: Path, start: Start) -> None:
+    old = FakeDaemon(home, version="0.0.1")
+    old.stop_answer = {"stopping": True}
+    bridge = start()
+    bridge.send(initialize())
+    assert bridge.read()["result"]["serverInfo"]["version"] == __version__
+
+
+# --- starting the real daemon
+
+
+def test_ten_at_once_start_one_daemon(home: Path, start: Start) -> None:
+    bridges = [start() for _ in range(10)]
+    for bridge in bridges:
+        bridge.send(initialize())
+    for bridge in bridges:
+        assert bridge.read()["result"]["serverInfo"]["name"] == "pilothouse"
+    log = (home / "daemon.log").read_text()
+    assert log.count("ready at") == 1
+    assert not [line for line in log.splitlines() if "already runs" in line]
+
+
+def test_kill_9_of_the_daemon_in_the_middle_of_a_call(home: Path, start: Start) -> None:
+    bridge = start()
+    bridge.send(initialize(), INITIALIZED)
+    bridge.read()
+    pid = _daemon_pid(home)
+    os.kill(pid, signal.SIGSTOP)  # so that the call is surely pending
+    bridge.send(call(1, "tools/call", name="list_tabs", arguments={}))
+    os.kill(pid, signal.SIGKILL)
+    assert _gone(bridge.read())
+    bridge.send(call(2, "tools/list"))
+    assert "tools" in bridge.read()["result"]
+    assert _daemon_pid(home) != pid
+
+
+def test_the_daemon_is_no_child_of_the_bridge_and_outlives_it(home: Path, start: Start) -> None:
+    bridge = start()
+    bridge.send(initialize())
+    bridge.read()
+    pid = _daemon_pid(home)
+    bridge.stdin.close()
+    assert bridge.wait() == 0
+    assert is_alive(pid)
+    assert os.getsid(pid) == pid or os.getsid(pid) != os.getsid(0)
+
+
+def test_a_daemon_that_was_stopped_stays_so_until_it_is_needed(home: Path, start: Start) -> None:
+    bridge = start()
+    bridge.send(initialize(), INITIALIZED)
+    bridge.read()
+    assert Process("stop", home=home).wait() == 0
+    assert not instance.is_held(str(home))
+    bridge.send(call(1, "tools/list"))
+    assert "tools" in bridge.read()["result"]
+
+
+def test_why_the_daemon_did_not_start_is_told_to_the_client(home: Path, start: Start) -> None:
+    (home / "config.toml").write_text("[server]\nprot = 1\n")
+    bridge = start()
+    bridge.send(initialize())
+    answer = bridge.read()
+    assert answer["id"] == 0
+    assert "did you mean server.port" in answer["error"]["message"]
+    (home / "config.toml").write_text("")
+    bridge.send(initialize(1))
+    assert "result" in bridge.read()
+    bridge.stdin.close()
+    assert "did you mean server.port" in bridge.error_text()
+
+
+def test_a_client_that_leaves_while_the_daemon_starts(home: Path, start: Start) -> None:
+    bridge = start()
+    bridge.stdin.close()
+    assert bridge.wait(2) == 0
+
+
+def _daemon_pid(home: Path) -> int:
+    info = instance.published(str(home))
+    assert info is not None
+    return info["pid"]
+
+
+# --- parts
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        (["--tools"], "--tools needs a value"),
+        (["--profile", "--headed"], "--profile needs a value"),
+        (["--isolated", "--extension"], "--isolated and --extension exclude each other"),
+        (["--headed=yes"], "unknown argument '--headed=yes'"),
+        (["core"], "unknown argument 'core'"),
+    ],
+)
+def test_wrong_flags(flags: list[str], complaint: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse(flags)
+    assert str(raised.value) == complaint
+
+
+@pytest.mark.parametrize(
+    ("flags", "browser", "endpoint"),
+    [([], "isolated", ""), (["--extension"], "extension", ""), (["--cdp", "lab"], "cdp", "lab")],
+)
+def test_flags(flags: list[str], browser: str, endpoint: str) -> None:
+    hello = parse(flags)
+    assert hello is not None
+    assert (hello["browser"], hello["endpoint"]) == (browser, endpoint)
+
+
+def test_help_and_wrong_flags_on_the_command_line(home: Path) -> None:
+    helped = Process("mcp", "--help", home=home)
+    assert helped.wait() == 0
+    wrong = Process("mcp", "--nonsense", home=home)
+    assert wrong.wait() == 2
+    assert "--nonsense" in wrong.error_text()
+
+
+def test_lines_are_cut_wherever_the_chunks_end() -> None:
+    stream = b"one\n\ntwo\nthree"
+    for size in range(1, len(stream) + 1):
+        lines = Lines(5)
+        found = [line for at in range(0, len(stream), size) for line in lines.feed(stream[at : at + size])]
+        assert found == [b"one\n", b"\n", b"two\n"]
+        assert lines.overlong == 0
+
+
+def test_a_line_of_exactly_the_limit_passes_and_one_more_byte_does_not() -> None:
+    for size in range(1, 20):
+        lines = Lines(5)
+        stream = b"12345\n123456\n1234567890123\nok\n"
+        found = [line for at in range(0, len(stream), size) for line in lines.feed(stream[at : at + size])]
+        assert (found, lines.overlong) == ([b"12345\n", b"ok\n"], 2)

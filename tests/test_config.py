@@ -1,0 +1,97 @@
+"""Options: four layers, one declaration, complaints that name the place."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pilothouse.config import Config, kind, load, options
+from pilothouse.errors import Failure
+
+
+def write(path: Path, text: str) -> Path:
+    file = path / "config.toml"
+    file.write_text(text)
+    return file
+
+
+def test_defaults_without_a_file(tmp_path: Path):
+    assert load(tmp_path / "config.toml") == Config()
+    assert load() == Config()
+
+
+def test_flags_beat_environment_beats_file(tmp_path: Path):
+    file = write(tmp_path, "[server]\nport = 1\nhost = '::1'\n[limits]\nsessions = 2\n[log]\nlevel = 'debug'\n")
+    environ = {"PILOTHOUSE_SERVER_PORT": "3", "PILOTHOUSE_LIMITS_SESSIONS": "4", "PATH": "/bin"}
+    config = load(file, environ, {"server.port": 5, "server.host": None})
+    assert (config.server.port, config.server.host) == (5, "::1")
+    assert (config.limits.sessions, config.log.level) == (4, "debug")
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "value"),
+    [
+        ("PILOTHOUSE_BROWSER_SANDBOX", "auto", "auto"),
+        ("PILOTHOUSE_BROWSER_SANDBOX", "false", False),
+        ("PILOTHOUSE_BROWSER_PATH", "true", "true"),
+        ("PILOTHOUSE_CHROME", "/opt/chrome", "/opt/chrome"),
+        ("PILOTHOUSE_BROWSER_ARGS", "--a, --b=c", ["--a", "--b=c"]),
+        ("PILOTHOUSE_BROWSER_ARGS", '["--x=1,2"]', ["--x=1,2"]),
+        ("PILOTHOUSE_NETWORK_HOSTS", "shop.test=127.0.0.1, b.test=::1", {"shop.test": "127.0.0.1", "b.test": "::1"}),
+        ("PILOTHOUSE_NETWORK_HOSTS", '{"b.test" = "::1"}', {"b.test": "::1"}),
+        ("PILOTHOUSE_NETWORK_HOSTS", '{"b.test": "::1"}', {"b.test": "::1"}),
+        ("PILOTHOUSE_LIMITS_IDLE_MINUTES", "0.5", 0.5),
+    ],
+)
+def test_environment_is_read_as_data(variable: str, text: str, value: Any):
+    config = load(environ={variable: text})
+    changed = [
+        getattr(getattr(config, option.section), option.key)
+        for option in options()
+        if getattr(getattr(config, option.section), option.key) != option.default
+    ]
+    assert changed == ([value] if value != "auto" else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[server]\nprot = 1", r"config.toml: \[server\] has no key prot; did you mean server.port\?"),
+        ("[sever]\nport = 1", r"config.toml: there is no section \[sever\]; did you mean server\?"),
+        ("[server]\nport = '1'", r"config.toml: server.port: Expected `int`, got `str` \(wanted: int\)"),
+        ("[server]\nport = 70000", r"config.toml: server.port: Expected `int` <= 65535"),
+        ("[log]\nlevel = 'loud'", r"config.toml: log.level: .*'loud' \(wanted: \"debug\" \| \"info\""),
+        ("server = 1", r"config.toml: server is a section"),
+        ("[server\nport = 1", r"config.toml: .*line 1"),
+    ],
+)
+def test_mistakes_in_the_file_name_their_place(tmp_path: Path, text: str, complaint: str):
+    with pytest.raises(Failure, match=complaint) as caught:
+        load(write(tmp_path, text))
+    assert caught.value.code == "bad_request"
+
+
+def test_mistakes_elsewhere_name_theirs():
+    with pytest.raises(Failure, match="PILOTHOUSE_SERVER_PROT; did you mean PILOTHOUSE_SERVER_PORT"):
+        load(environ={"PILOTHOUSE_SERVER_PROT": "1"})
+    with pytest.raises(Failure, match="PILOTHOUSE_SERVER_PORT: Expected `int`"):
+        load(environ={"PILOTHOUSE_SERVER_PORT": "many"})
+    with pytest.raises(Failure, match="flag --port: Expected `int`"):
+        load(flags={"server.port": "x"})
+
+
+def test_unreadable_file_is_said(tmp_path: Path):
+    (tmp_path / "config.toml").mkdir()
+    with pytest.raises(Failure, match=r"config\.toml"):
+        load(tmp_path / "config.toml")
+
+
+def test_every_option_is_documented_and_reachable():
+    found = list(options())
+    assert len({option.env for option in found}) == len(found)
+    for option in found:
+        assert option.description.endswith("."), option.name
+        assert kind(option.type), option.name
+        assert option.env == f"PILOTHOUSE_{option.section}_{option.key}".upper()
+        assert tomllib.loads(f"[{option.section}]\n{option.key} = 0")

@@ -1,0 +1,194 @@
+"""The daemon's life as its neighbours see it: the ready line, the files in the home, the port, the end."""
+
+import json
+import os
+import signal
+import socket
+import stat
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from processes import INITIALIZED, Process, call, initialize, is_alive, kill_daemon, processes_of, wait_until
+
+from pilothouse import __version__, instance
+from pilothouse.home import socket_path
+
+Start = Callable[..., Process]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    yield folder
+    kill_daemon(folder)
+
+
+@pytest.fixture
+def run(home: Path) -> Iterator[Start]:
+    """Run a command in the home."""
+    running: list[Process] = []
+
+    def command(*arguments: str, **environment: str) -> Process:
+        running.append(Process(*arguments, home=home, **environment))
+        return running[-1]
+
+    yield command
+    for one in running:
+        one.end()
+
+
+def test_ready_line_and_files(home: Path, run: Start) -> None:
+    daemon = run("serve")
+    ready = daemon.read()
+    url = ready["url"]
+    assert ready == {"ready": True, "url": url, "mcp": f"{url}/mcp", "pid": daemon.pid}
+    info = json.loads((home / "daemon.json").read_text())
+    assert info == {
+        "url": url,
+        "port": int(url.rpartition(":")[2]),
+        "pid": daemon.pid,
+        "socket": socket_path(home),
+        "version": __version__,
+    }
+    for path in (home / "daemon.json", Path(info["socket"]), home / "agent.key", home / "person.key"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with urllib.request.urlopen(f"{url}/health") as answer:
+        assert answer.status == 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_within_two_seconds(home: Path, run: Start, number: signal.Signals) -> None:
+    daemon = run("serve")
+    daemon.read()
+    bridge = run("mcp")
+    bridge.send(initialize(), INITIALIZED)
+    bridge.read()
+    before = time.perf_counter()
+    daemon.process.send_signal(number)
+    assert daemon.wait() == 0
+    assert time.perf_counter() - before < 2
+    assert not (home / "daemon.json").exists()
+    assert not Path(socket_path(home)).exists()
+    assert daemon.at_end()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_its_browser_ends_with_it(home: Path, run: Start, number: signal.Signals) -> None:
+    daemon = run("serve", PILOTHOUSE_BROWSER_PREWARM="true")
+    daemon.read()
+    wait_until(lambda: processes_of(home))
+    daemon.process.send_signal(number)
+    wait_until(lambda: daemon.process.poll() is not None and not processes_of(home), 2)
+
+
+def test_a_second_daemon_says_who_is_there(run: Start) -> None:
+    first = run("serve")
+    first.read()
+    second = run("serve")
+    assert second.wait() == instance.HELD
+    assert f"pid {first.pid}" in second.error_text()
+    assert second.at_end()
+
+
+def test_a_taken_port_is_told_with_its_owner(home: Path, run: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        daemon = run("serve", "--port", str(server.getsockname()[1]))
+        assert daemon.wait() == instance.PORT_TAKEN
+        assert f"is taken by pid {os.getpid()} (" in daemon.error_text()
+    assert not (home / "daemon.json").exists()
+
+
+def test_after_kill_9_the_next_one_starts_in_the_same_place(home: Path, run: Start) -> None:
+    first = run("serve")
+    first.read()
+    first.process.kill()
+    first.wait()
+    assert (home / "daemon.json").exists()
+    assert instance.published(str(home)) is None
+    second = run("serve")
+    assert second.read()["pid"] == second.pid
+    assert (instance.published(str(home)) or {})["pid"] == second.pid
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.com", "::"])
+def test_an_address_that_others_reach_is_refused(run: Start, host: str) -> None:
+    daemon = run("serve", "--host", host)
+    assert daemon.wait() == 2
+    assert "TLS" in daemon.error_text()
+
+
+def test_a_mistake_in_the_configuration_is_told(home: Path, run: Start) -> None:
+    other = home / "other.toml"
+    other.write_text("[server]\nport = 'high'\n")
+    daemon = run("serve", "--config", str(other))
+    assert daemon.wait() == 2
+    assert "other.toml" in daemon.error_text()
+
+
+def test_started_by_a_bridge_it_ends_when_it_was_alone_long_enough(home: Path, run: Start) -> None:
+    run("serve", "--auto", "--linger-s", "1").read()
+    info = instance.published(str(home))
+    assert info is not None
+    bridge = run("mcp")
+    bridge.send(initialize(), INITIALIZED)
+    bridge.read()
+    left = time.monotonic()
+    bridge.stdin.close()
+    wait_until(lambda: not is_alive(info["pid"]))
+    assert time.monotonic() - left > 0.7
+    assert not (home / "daemon.json").exists()
+
+
+def test_a_newer_bridge_may_end_it_only_when_nobody_else_is_here(home: Path, run: Start) -> None:
+    daemon = run("serve")
+    daemon.read()
+    bridge = run("mcp")
+    bridge.send(initialize(), INITIALIZED)
+    bridge.read()
+    hello = b'{"pilothouse": "9.9.9", "door": "stop"}'
+    assert instance.ask(str(home), hello) == {"stopping": False, "why": "1 client connected"}
+    bridge.send(call(1, "tools/list"))
+    bridge.read()
+    bridge.stdin.close()
+    bridge.wait()
+    wait_until(lambda: instance.ask(str(home), hello)["stopping"])
+    assert daemon.wait() == 0
+
+
+@pytest.mark.parametrize("flags", [[], ["--insecure-no-secret-for-conformance"]])
+def test_only_the_loud_switch_lets_a_caller_in_without_a_key(run: Start, flags: list[str]) -> None:
+    daemon = run("serve", *flags)
+    url = daemon.read()["mcp"]
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    request = urllib.request.Request(url, json.dumps(initialize()).encode(), headers)
+    try:
+        with urllib.request.urlopen(request) as answer:
+            status = answer.status
+    except urllib.error.HTTPError as error:
+        status = error.code
+    daemon.process.terminate()
+    assert status == (200 if flags else 401)
+    assert ("INSECURE" in daemon.error_text()) == bool(flags)
+
+
+def test_the_log_is_lines_of_json(run: Start) -> None:
+    daemon = run("serve")
+    daemon.read()
+    daemon.process.terminate()
+    daemon.wait()
+    lines = [json.loads(line) for line in daemon.error_text().splitlines()]
+    assert any(line["from"] == "daemon" and line["message"].startswith("ready at") for line in lines)
+    assert {"time", "level", "from", "message"} <= lines[0].keys()
+
+
+def test_the_log_level_is_an_option(run: Start) -> None:
+    daemon = run("serve", PILOTHOUSE_LOG_LEVEL="error")
+    daemon.read()
+    daemon.process.terminate()
+    daemon.wait()
+    assert daemon.error_text() == ""

@@ -1,0 +1,61 @@
+"""When a daemon may go."""
+
+import asyncio
+import time
+
+from pilothouse.presence import Presence
+
+
+class Door:
+    connections = 0
+
+
+async def test_it_ends_some_time_after_the_last_client() -> None:
+    door, presence = Door(), Presence(asyncio.Event())
+    presence.watch(door)
+    door.connections = 1
+    over = asyncio.create_task(presence.until_over(0.1))
+    done, _ = await asyncio.wait([over], timeout=0.3)
+    assert not done
+    door.connections = 0
+    left = time.monotonic()
+    await asyncio.wait_for(over, 5)
+    assert time.monotonic() - left > 0.05
+
+
+async def test_a_short_visit_counts() -> None:
+    presence = Presence(asyncio.Event())
+    presence.watch(Door())
+
+    async def visit() -> str:
+        return "seen"
+
+    visited = presence.at_door(visit)
+    over = asyncio.create_task(presence.until_over(0.2))
+    for _ in range(4):
+        await asyncio.wait([over], timeout=0.1)
+        assert not over.done()
+        assert await visited() == "seen"
+    await asyncio.wait_for(over, 5)
+
+
+async def test_without_lingering_only_a_stop_ends_it() -> None:
+    stop = asyncio.Event()
+    presence = Presence(stop)
+    over = asyncio.create_task(presence.until_over(0))
+    done, _ = await asyncio.wait([over], timeout=0.1)
+    assert not done
+    stop.set()
+    await asyncio.wait_for(over, 5)
+
+
+async def test_who_asks_it_to_stop_does_not_count() -> None:
+    stop, door = asyncio.Event(), Door()
+    presence = Presence(stop)
+    presence.watch(door)
+    door.connections = 3
+    assert presence.asked_to_stop("9") == {"stopping": False, "why": "2 clients connected"}
+    assert not stop.is_set()
+    door.connections = 1
+    assert presence.asked_to_stop("9") == {"stopping": True}
+    assert stop.is_set()

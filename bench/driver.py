@@ -158,7 +158,7 @@ class Ours(McpDriver):
         self._call("go_back")
 
     def evaluate(self, expression: str) -> Any:
-        return self._call("evaluate_js", expression=expression).data["value"]
+        return self._call("evaluate_js", expression=expression).data.get("value")
 
     def find(self, spot: Spot) -> str:
         return _ref(self._call("get_page_state").text, rf'{spot.role} "{re.escape(spot.name)}" (e\d+)', spot)

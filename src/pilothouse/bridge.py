@@ -69,7 +69,9 @@ def main(arguments: list[str]) -> int:
     except PermissionError as error:  # the home is not ours; everything later is answered to the client
         _warn(str(error))
         return 1
-    return 0
+    # The plain way out would wait for the thread that may be starting a daemon: `threading`, imported in there first,
+    # takes it for the main thread.
+    os._exit(0)
 
 
 def parse(arguments: list[str]) -> dict[str, Any] | None:

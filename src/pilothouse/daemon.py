@@ -176,6 +176,7 @@ def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
     return Sessions(
         pools,
         home / "sessions",
+        upload_roots=[Path(root).expanduser() for root in settings.files.roots],
         max_sessions=limits.sessions,
         max_tabs=limits.tabs_per_session,
         idle_s=limits.idle_minutes * 60,

@@ -25,7 +25,7 @@ class Agent(LineClient):
         return reply.error
 
     def js(self, expression: str, **args: Any) -> Any:
-        return self.do("evaluate_js", expression=expression, **args).data["value"]
+        return self.do("evaluate_js", expression=expression, **args).data.get("value")
 
     def see(self, *expected: str, unless: str | None = None, **args: Any) -> str:
         """The snapshot of this very moment; the page must already be whole."""

@@ -157,7 +157,7 @@ def handle_dialog(back: Back) -> None:
 
 def batch(back: Back) -> None:
     back.open("small.html")
-    back.do("batch", steps=[{"tool": "click", "args": {"target": "#go"}}] * 3)
+    back.agent.do("batch", steps=[{"tool": "click", "args": {"target": "#go", "tab": back.tab}}] * 3)
     assert back.js("clicks") == 3
 
 
@@ -206,7 +206,8 @@ def test_in_the_back(pair: Pair, job: Callable[[Back], None]) -> None:
     began = time.monotonic()
     job(pair.back)
     assert time.monotonic() - began < 15
-    assert pair.back.agent.js("frames", tab=pair.front) > before, "the tab in front stood still"
+    drawn = f"new Promise(done => {{ const look = () => frames > {before} ? done(1) : setTimeout(look, 5); look(); }})"
+    assert pair.back.agent.js(drawn, tab=pair.front) == 1, "the tab in front stood still"
 
 
 def test_tabs_come_and_go_behind(pair: Pair, site: PageServer) -> None:

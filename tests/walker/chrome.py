@@ -5,6 +5,7 @@ import http.server
 import itertools
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -14,10 +15,7 @@ from typing import Any
 
 WORLD = Path(__file__).parents[2] / "src/pilothouse/browser/world"
 PAGES = Path(__file__).parent / "pages"
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --remote-debugging-pipe --window-size=1280,800"
-).split()
+FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe", "--window-size=1280,800"]
 
 
 def source() -> str:
@@ -33,7 +31,8 @@ class Chrome:
         shell = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}'
         self.process = subprocess.Popen(
             ["/bin/bash", "-c", shell, binary, *FLAGS, f"--user-data-dir={self.home}", "about:blank"],
-            stderr=subprocess.DEVNULL, pass_fds=(theirs_in, theirs_out),
+            stderr=subprocess.DEVNULL,
+            pass_fds=(theirs_in, theirs_out),
         )
         os.close(theirs_in)
         os.close(theirs_out)
@@ -62,7 +61,7 @@ class Chrome:
             message["sessionId"] = self.session
         data = json.dumps(message).encode() + b"\0"
         while data:
-            data = data[os.write(self.out, data):]
+            data = data[os.write(self.out, data) :]
         while True:
             reply = self.receive()
             if reply.get("id") == message["id"]:
@@ -73,11 +72,15 @@ class Chrome:
 
     def receive(self) -> dict[str, Any]:
         while (end := self.buffer.find(b"\0")) < 0:
+            if not select.select([self.back], [], [], 20)[0]:
+                raise RuntimeError("no answer in 20 s")
             chunk = os.read(self.back, 1 << 20)
             if not chunk:
                 raise RuntimeError("the browser is gone")
             self.buffer += chunk
         message, self.buffer = self.buffer[:end], self.buffer[end + 1 :]
+        if b"Inspector.targetCrashed" in message:
+            raise RuntimeError("the page crashed")
         return json.loads(message)
 
     def open(self, url: str) -> None:
@@ -136,9 +139,13 @@ class Chrome:
             for root in node.get("shadowRoots", []):
                 if root["shadowRootType"] != "closed":
                     continue
-                inner = self.send("DOM.resolveNode", backendNodeId=root["backendNodeId"], executionContextId=self.context)
+                inner = self.send(
+                    "DOM.resolveNode", backendNodeId=root["backendNodeId"], executionContextId=self.context
+                )
                 self.send(
-                    "Runtime.callFunctionOn", objectId=object_id, functionDeclaration="function(r) { ph.adopt(this, r) }",
+                    "Runtime.callFunctionOn",
+                    objectId=object_id,
+                    functionDeclaration="function(r) { ph.adopt(this, r) }",
                     arguments=[{"objectId": inner["object"]["objectId"]}],
                 )
                 adopted += 1
@@ -152,7 +159,8 @@ class Chrome:
         ]
         if objects:
             self.send(
-                "Runtime.callFunctionOn", executionContextId=self.context,
+                "Runtime.callFunctionOn",
+                executionContextId=self.context,
                 functionDeclaration="function(...e) { return ph.markClickable(...e) }",
                 arguments=[{"objectId": object_id} for object_id in objects],
             )
@@ -166,7 +174,9 @@ class Chrome:
         """
         document = self.send("Runtime.evaluate", expression="document")["result"]["objectId"]
         reply = self.send("DOMDebugger.getEventListeners", objectId=document, depth=-1, pierce=True)
-        return {one["backendNodeId"] for one in reply["listeners"] if one["type"] in CLICKS and one.get("backendNodeId")}
+        return {
+            one["backendNodeId"] for one in reply["listeners"] if one["type"] in CLICKS and one.get("backendNodeId")
+        }
 
 
 CLICKS = {"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick", "touchstart", "touchend"}

@@ -14,16 +14,56 @@ from chrome import PAGES, Chrome, serve
 MINIWOB = Path(miniwob.__file__).parent / "html"
 # Chrome's own words for what HTML gives no ARIA role.
 SAME = {
-    "date": "Date DateTime", "time": "InputTime", "datetime": "DateTime", "month": "Date DateTime", "week": "Date DateTime",
-    "color": "ColorWell", "file": "button FileUploadButton", "button": "DisclosureTriangle PopUpButton ToggleButton", "combobox": "PopUpButton TextFieldWithComboBox ComboBoxSelect",
-    "img": "image ImageMap", "textbox": "generic", "searchbox": "SearchBox", "canvas": "Canvas", "video": "Video", "audio": "Audio", "iframe": "Iframe",
-    "listbox": "ListBox", "option": "MenuListOption ListBoxOption", "treeitem": "TreeItem", "svg": "SvgRoot", "spinbutton": "SpinButton",
-    "progressbar": "ProgressIndicator", "menuitemcheckbox": "MenuItemCheckBox", "menuitemradio": "MenuItemRadio",
+    "date": "Date DateTime",
+    "time": "InputTime",
+    "datetime": "DateTime",
+    "month": "Date DateTime",
+    "week": "Date DateTime",
+    "color": "ColorWell",
+    "file": "button FileUploadButton",
+    "button": "DisclosureTriangle PopUpButton ToggleButton",
+    "combobox": "PopUpButton TextFieldWithComboBox ComboBoxSelect",
+    "img": "image ImageMap",
+    "textbox": "generic",
+    "searchbox": "SearchBox",
+    "canvas": "Canvas",
+    "video": "Video",
+    "audio": "Audio",
+    "iframe": "Iframe",
+    "listbox": "ListBox",
+    "option": "MenuListOption ListBoxOption",
+    "treeitem": "TreeItem",
+    "svg": "SvgRoot",
+    "spinbutton": "SpinButton",
+    "progressbar": "ProgressIndicator",
+    "menuitemcheckbox": "MenuItemCheckBox",
+    "menuitemradio": "MenuItemRadio",
 }
 ACTING = {
-    "button", "link", "checkbox", "radio", "textbox", "searchbox", "combobox", "slider", "spinbutton", "switch", "tab",
-    "menuitem", "menuitemcheckbox", "menuitemradio", "option", "treeitem", "PopUpButton", "ColorWell", "Date", "DateTime",
-    "InputTime", "DisclosureTriangle", "listbox", "ToggleButton",
+    "button",
+    "link",
+    "checkbox",
+    "radio",
+    "textbox",
+    "searchbox",
+    "combobox",
+    "slider",
+    "spinbutton",
+    "switch",
+    "tab",
+    "menuitem",
+    "menuitemcheckbox",
+    "menuitemradio",
+    "option",
+    "treeitem",
+    "PopUpButton",
+    "ColorWell",
+    "Date",
+    "DateTime",
+    "InputTime",
+    "DisclosureTriangle",
+    "listbox",
+    "ToggleButton",
 }
 
 
@@ -49,7 +89,9 @@ class Score:
         lines = [text for _, text in chrome.last["lines"]]
         marks = list(dict.fromkeys(int(n) for text in lines for n in re.findall("\u0001(\\d+)\u0001", text)))
         chrome.world(f"globalThis.marks = {json.dumps(marks)}.map((n) => ph.element(n)), 0")
-        said = chrome.world("marks.map((el) => [ph.roleOf(el), ph.nameOf(el), el.localName + (el.id ? '#' + el.id : '')])")
+        said = chrome.world(
+            "marks.map((el) => [ph.roleOf(el), ph.nameOf(el), el.localName + (el.id ? '#' + el.id : '')])"
+        )
         ours = backend_ids(chrome, "marks")
         tree = chrome.send("Accessibility.getFullAXTree")["nodes"]
         theirs = {node["backendDOMNodeId"]: node for node in tree if "backendDOMNodeId" in node}
@@ -96,13 +138,19 @@ class Score:
                 self.notes.append(f"{page}: not marked: {why}: {verdict}")
 
     def excuse(self, chrome: Chrome, backend: int, why: str) -> str:
-        """"ok": nothing a person could press here; "inside": pressing a marked element is pressing this."""
+        """ "ok": nothing a person could press here; "inside": pressing a marked element is pressing this."""
         try:
-            object_id = chrome.send("DOM.resolveNode", backendNodeId=backend, executionContextId=chrome.context)["object"]["objectId"]
+            object_id = chrome.send("DOM.resolveNode", backendNodeId=backend, executionContextId=chrome.context)[
+                "object"
+            ]["objectId"]
         except RuntimeError:
             return "ok"
         reply = chrome.send(
-            "Runtime.callFunctionOn", objectId=object_id, functionDeclaration=EXCUSE, arguments=[{"value": why}], returnByValue=True
+            "Runtime.callFunctionOn",
+            objectId=object_id,
+            functionDeclaration=EXCUSE,
+            arguments=[{"value": why}],
+            returnByValue=True,
         )
         return reply["result"]["value"]
 
@@ -145,7 +193,9 @@ def miniwob_site():
 def report(title: str, score: Score) -> None:
     names = 100 * score.agreed / max(score.compared, 1)
     marks = 100 * score.marked / max(score.wanted, 1)
-    print(f"\n{title}: role and name {score.agreed}/{score.compared} = {names:.2f} %; marked {score.marked}/{score.wanted} = {marks:.2f} %")
+    print(
+        f"\n{title}: role and name {score.agreed}/{score.compared} = {names:.2f} %; marked {score.marked}/{score.wanted} = {marks:.2f} %"
+    )
     for note, count in Counter(score.notes).most_common(60):
         print("  ", note, f"x{count}" if count > 1 else "")
     assert names >= 99.5

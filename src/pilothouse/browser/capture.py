@@ -34,7 +34,7 @@ async def screenshot(
     target: str | list[str] | None,
     full_page: bool,
     image_format: str,
-    quality: int | None,
+    quality: int,
     marks: bool,
 ) -> Picture:
     element = await locate(tab, target) if target else None
@@ -52,12 +52,12 @@ async def _label(tab: Tab, local: int) -> list[Any]:
     return [local, tab.refs.number(world.uid, local) if world else ""]
 
 
-async def _shoot(tab: Tab, element: Element | None, full_page: bool, image_format: str, quality: int | None) -> Picture:
+async def _shoot(tab: Tab, element: Element | None, full_page: bool, image_format: str, quality: int) -> Picture:
     box = await _box(tab, element, full_page)
     scale = min(1.0, MAX_SIDE / max(box["width"], box["height"], 1)) if not full_page else _page_scale(box)
     options: dict[str, Any] = {"format": image_format, "optimizeForSpeed": True}
     if image_format != "png":
-        options["quality"] = quality if quality is not None else 80
+        options["quality"] = quality
     if element or full_page or scale < 1:
         options |= {"clip": {**box, "scale": scale}, "captureBeyondViewport": bool(element) or full_page}
     try:

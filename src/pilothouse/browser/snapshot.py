@@ -16,7 +16,7 @@ from pilothouse.browser.input import owner_in
 from pilothouse.browser.locate import optional_scope, stale
 from pilothouse.browser.patterns import regular
 from pilothouse.browser.tab import Seen, Tab
-from pilothouse.browser.unseen import uncover
+from pilothouse.browser.unseen import open_roots, tell_listeners
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
@@ -93,11 +93,11 @@ class _Part(msgspec.Struct):
 async def _gather(tab: Tab, frame: Frame, wanted: dict[str, Any], timeout: float, level: int) -> _Part:
     world = await tab.frames.ready(frame, timeout)
     try:
-        answer = await _walk(world, wanted, timeout)
+        answer = await _walk(frame, world, wanted, timeout)
     except WorldGone:
         await tab.signal.until(lambda: not tab.navigating, timeout)
         world = await tab.frames.ready(frame, timeout)
-        answer = await _walk(world, {**wanted, "scope": 0}, timeout)
+        answer = await _walk(frame, world, {**wanted, "scope": 0}, timeout)
     if answer.get("error") == "stale":
         raise stale("scope", "the element is gone")
     inner = await _inner_frames(tab, frame, world, answer["frames"], wanted, level)
@@ -110,10 +110,10 @@ async def _gather(tab: Tab, frame: Frame, wanted: dict[str, Any], timeout: float
     return _Part(lines, answer["url"], answer["title"], answer["above"], answer["below"])
 
 
-async def _walk(world: World, wanted: dict[str, Any], timeout: float) -> dict[str, Any]:
-    await uncover(world)
+async def _walk(frame: Frame, world: World, wanted: dict[str, Any], timeout: float) -> dict[str, Any]:
+    await tell_listeners(frame, world)
     answer = await world.call("snapshot", wanted, timeout=timeout)
-    if answer.get("hosts") and await uncover(world, answer["hosts"]):
+    while answer.get("hosts") and await open_roots(world, answer["hosts"]):
         answer = await world.call("snapshot", wanted, timeout=timeout)
     return answer
 

@@ -404,17 +404,18 @@ class _Client:
 class _Replay(EventStore):
     """The last messages of all HTTP streams, so that a client whose stream broke can fetch what it missed."""
 
-    def __init__(self, events: int = 256, max_bytes: int = 4 * 1024 * 1024) -> None:
-        self._events: deque[tuple[int, str, types.JSONRPCMessage | None]] = deque(maxlen=events)
-        self._max_bytes = max_bytes
-        self._next = 0
+    def __init__(self, max_events: int = 256, max_bytes: int = 4 * 1024 * 1024) -> None:
+        self._events: deque[tuple[int, str, types.JSONRPCMessage | None]] = deque()
+        self._max_events, self._max_bytes = max_events, max_bytes
+        self._bytes = self._next = 0
 
     async def store_event(self, stream_id: str, message: types.JSONRPCMessage | None) -> str:
         self._next += 1
-        # Pictures are what weighs: they push out everything older, so that an idle daemon keeps little.
-        while self._events and _weight(message) + sum(_weight(one[2]) for one in self._events) > self._max_bytes:
-            self._events.popleft()
+        self._bytes += _weight(message)
         self._events.append((self._next, stream_id, message))
+        # Pictures are what weighs: they push out everything older, so that an idle daemon keeps little.
+        while len(self._events) > self._max_events or (self._bytes > self._max_bytes and len(self._events) > 1):
+            self._bytes -= _weight(self._events.popleft()[2])
         return str(self._next)
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:

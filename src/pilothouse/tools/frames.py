@@ -1,5 +1,7 @@
 """Frames: pages inside the page. Refs of any frame work without switching; selectors start in the current frame."""
 
+from typing import Any
+
 import msgspec
 
 from pilothouse.browser import frames as rooms
@@ -12,7 +14,7 @@ from pilothouse.tool import Access, tool
 
 
 class Listed(msgspec.Struct):
-    frames: list[dict[str, object]]
+    frames: list[dict[str, Any]]
 
 
 class Switched(msgspec.Struct):
@@ -25,7 +27,7 @@ async def get_frames(tab: Tab) -> Result[Listed]:
     """List the frames of the page."""
     found = list(tab.frames)
     current = tab.frame or tab.frames.main
-    listed: list[dict[str, object]] = [
+    listed: list[dict[str, Any]] = [
         {"frame": f"f{index}", "url": one.url, "name": one.name, "current": one is current}
         for index, one in enumerate(found)
     ]
@@ -35,7 +37,7 @@ async def get_frames(tab: Tab) -> Result[Listed]:
 
 @tool(Access.VISIT, example={"frame": "f1"})
 async def switch_frame(tab: Tab, frame: str) -> Result[Switched]:
-    """Work inside a frame: by name from get_frames, its own name, part of its URL, or the ref or selector of the iframe."""
+    """Work inside a frame: f1 from get_frames, its name, part of its URL, or its iframe element."""
     chosen = _named(tab, frame) or await _held_by(tab, frame)
     if chosen is None:
         raise Failure("not_found", f"there is no frame {frame[:80]!r}", suggestions=["get_frames lists them"])

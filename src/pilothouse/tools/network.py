@@ -60,7 +60,7 @@ async def get_network_log(
 @tool(Access.READ, core=True, live=False, example={"id": "r1"})
 async def get_network_request(
     tab: Tab,
-    id: str,
+    id: str,  # noqa: A002
     part: Literal["all", "request", "response", "frames"] = "all",
 ) -> Result[Detail]:
     """One request with headers, bodies, timing, WebSocket frames."""

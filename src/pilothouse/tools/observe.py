@@ -102,7 +102,7 @@ async def screenshot(
     target: str | list[str] | None = None,
     full_page: bool = False,
     format: Literal["png", "jpeg", "webp"] = "jpeg",  # noqa: A002 (the seeds' name)
-    quality: Annotated[int | None, Meta(ge=1, le=100)] = None,
+    quality: Annotated[int, Meta(ge=1, le=100)] = 80,
     marks: Annotated[bool, Meta(description="draw refs")] = False,
 ) -> Result[Picture]:
     """Picture of the viewport, the page or an element."""

@@ -1,6 +1,6 @@
 """Sessions: browsers of one's own, side by side."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -22,7 +22,7 @@ class Opened(msgspec.Struct):
 
 
 class Listed(msgspec.Struct):
-    sessions: list[dict[str, object]]
+    sessions: list[dict[str, Any]]
 
 
 class Closed(msgspec.Struct):
@@ -56,11 +56,11 @@ async def open_session(
 @tool(Access.READ, example={})
 async def list_sessions(sessions: OwnSessions) -> Result[Listed]:
     """List your open sessions."""
-    listed = [
+    listed: list[dict[str, Any]] = [
         {"session": one.id, "browser": one.options.browser, "tabs": [tab.url for tab in one.tabs]}
         for one in sessions.all()
     ]
-    lines = [f"{one['session']} {one['browser']} {len(one['tabs'])} tabs" for one in listed]
+    lines = [f"{one.id} {one.options.browser} {len(one.tabs)} tabs" for one in sessions.all()]
     return Result("\n".join(lines) or "no session is open", Listed(listed))
 
 

@@ -1,5 +1,7 @@
 """Tabs of the session."""
 
+from typing import Any
+
 import msgspec
 
 from pilothouse.browser import navigate as way
@@ -11,7 +13,7 @@ from pilothouse.tool import Access, TimeoutMs, Url, tool
 
 
 class Tabs(msgspec.Struct):
-    tabs: list[dict[str, object]]
+    tabs: list[dict[str, Any]]
 
 
 class One(msgspec.Struct, omit_defaults=True):
@@ -25,7 +27,7 @@ def _line(one: Tab, current: bool) -> str:
     return f'{"* " if current else "  "}{one.name} {one.url} "{one.title}"{state}'
 
 
-def _listed(session: Session) -> list[dict[str, object]]:
+def _listed(session: Session) -> list[dict[str, Any]]:
     return [
         {"tab": one.name, "url": one.url, "title": one.title, "current": one is session.current} for one in session.tabs
     ]

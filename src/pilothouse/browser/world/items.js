@@ -18,6 +18,7 @@ function makeItem(el, tag, style, rect, ctx, inner, walk) {
   return item;
 }
 
+const boxOf = (at) => at.rect || (at.rect = rectOf(at.el));
 const base = (at, kind, role) => ({
   kind, el: at.el, role, name: "", kids: [], leaf: false, act: false, ref: false, hidden: at.inner.unseen, aria: at.inner.aria,
   covered: false, above: 0, below: 0, before: at.walk.acts,
@@ -34,12 +35,13 @@ function labelItem(at, control) {
 function controlItem(at) {
   const { el, tag, role, inner } = at;
   const item = base(at, "act", WIDGETS.has(role) || tag === "select" ? role : "textbox");
-  const empty = at.rect.width === 0 && at.rect.height === 0;
+  const rect = boxOf(at);
+  const empty = rect.width === 0 && rect.height === 0;
   item.leaf = LEAVES.has(tag) || isEditingHost(el);
   item.name = nameOf(el);
   if (CHECKABLE.has(role) || role === "file") {
     // Drawn by its label: not hidden from a person who sees that label.
-    if ((item.hidden || empty) && [...labelsOf(el)].some((label) => hasBox(label))) item.hidden = false;
+    if ((item.hidden || empty) && labelsOf(el).some((label) => hasBox(label))) item.hidden = false;
   }
   if (!item.leaf) {
     item.long = item.name.length > LONG_NAME && !isNamedByAuthor(el);
@@ -55,17 +57,18 @@ function softItem(at, strength) {
   item.soft = strength;
   item.pointer = at.style.cursor === "pointer" && at.ctx.cursor !== "pointer";
   item.leaf = LEAVES.has(at.tag);
-  item.name = nameOf(el) || contentName(el);
   if (item.role === "clickable" && (attr(el, "draggable") === "true" || GRABS.test(at.style.cursor))) item.role = "draggable";
   if (role === "heading") item.level = levelOf(el, at.tag);
   if (role === "iframe") at.walk.frames.push(el);
   at.inner.said = "";
-  return asAct(item, at, at.rect.width === 0 && at.rect.height === 0);
+  const rect = boxOf(at);
+  return asAct(item, at, rect.width === 0 && rect.height === 0);
 }
 const contentName = (el) => clean(contentText(el, { seen: new Set(), left: 400 }, { top: false, referenced: false, hidden: false }, 0));
 
 function asAct(item, at, empty) {
-  const { rect, walk, ctx } = at;
+  const { walk, ctx } = at;
+  const rect = boxOf(at);
   item.act = item.ref = true;
   item.empty = empty;
   item.rect = rect;
@@ -78,7 +81,7 @@ function asAct(item, at, empty) {
 }
 
 function structureItem(at) {
-  const { el, tag, role, rect, inner, walk } = at;
+  const { el, tag, role, inner, walk } = at;
   if (inner.aria) return null;
   if (role === "heading") {
     const item = base(at, "heading", "heading");
@@ -87,7 +90,7 @@ function structureItem(at) {
     return item;
   }
   if (role === "iframe") {
-    if (rect.width < 2 || rect.height < 2) return null;
+    if (boxOf(at).width < 2 || at.rect.height < 2) return null;
     walk.frames.push(el);
     return { ...base(at, "act", "iframe"), name: nameOf(el), leaf: true, ref: true };
   }
@@ -103,11 +106,11 @@ function structureItem(at) {
 function pictureItem(at) {
   const name = nameOf(at.el);
   if (at.ctx.said && (!name || at.ctx.said.includes(name))) return null;
-  if (!name && (at.tag === "svg" || at.rect.width < 40 || at.rect.height < 40)) return null;
+  if (!name && (at.tag === "svg" || boxOf(at).width < 40 || at.rect.height < 40)) return null;
   return { ...base(at, "act", "img"), name, leaf: at.tag === "img", size: name ? "" : hintOf(at.el) || "no name" };
 }
 function mediaItem(at) {
-  if (at.rect.width < 8 && at.tag !== "audio") return null;
+  if (boxOf(at).width < 8 && at.tag !== "audio") return null;
   const media = at.tag === "video" || at.tag === "audio";
   const item = { ...base(at, "act", at.tag), name: nameOf(at.el), leaf: true };
   item.size = media ? "" : `${Math.round(at.rect.width)}x${Math.round(at.rect.height)}`;
@@ -155,7 +158,7 @@ function finishItem(item, ctx, out, walk) {
   const full = item.kids.some((kid) => kid.kind !== "break" && (kid.kind !== "text" || /\S/.test(kid.text)));
   if (item.act && !item.leaf && item.empty && !item.name && !full) { walk.acts--; return; }
   if (item.act && !item.soft && !item.leaf && full) item.kids = withoutEchoes(item.kids, item.name);
-  if (item.kind === "heading") { finishHeading(item, full, out); return; }
+  if (item.kind === "heading") { finishHeading(item, full, ctx, out); return; }
   if (item.scroller && item.role === "scrollable") {
     if (!(item.above + item.below) && !walk.full) { splice(out, item); return; }
     item.ref = true;
@@ -177,11 +180,17 @@ function settleSoft(item, walk) {
     item.name = authorName(item.el);
     return true;
   }
-  if (item.soft === LISTENER && !item.pointer && item.name.length > 300) return false;
+  // Only now the name: for a whole app's root, which listens for all its content, it is never needed.
+  const bare = item.soft === LISTENER && !item.pointer;
+  if (bare && item.rect.width * item.rect.height > innerWidth * innerHeight * 0.4 && isArranged(item.kids)) return false;
+  item.name = nameOf(item.el) || contentName(item.el);
+  if (bare && item.name.length > 300) return false;
   if (item.name.length > LONG_NAME && item.kids.length) item.name = "";
   else item.kids = [];
   return true;
 }
+const isArranged = (kids) => kids.filter((kid) => kid.kind === "text" && /\S/.test(kid.text)).length > 1 ||
+  kids.some((kid) => kid.kind === "heading" || kid.kind === "box" || kid.kind === "row" || kid.kind === "entry" || kid.kind === "group");
 // A small bare area around a handle (a slider's track) can be pressed beside the handle.
 function isTrack(item) {
   const area = (rect) => rect.width * rect.height;
@@ -192,10 +201,11 @@ function isTrack(item) {
 }
 const hasOwnText = (kids) => kids.some((kid) => kid.kind === "text" ? /\S/.test(kid.text) : kid.kind !== "break" && !kid.act && kid.kids && hasOwnText(kid.kids));
 function splice(out, item) { for (const kid of item.kids) out.push(kid); }
-const withoutEchoes = (kids, name) => kids.filter((kid) => !(kid.kind === "heading" && kid.name === name && !kid.kids.length));
+const withoutEchoes = (kids, name) => kids.filter((kid) =>
+  !(kid.kind === "heading" && kid.name === name && !kid.kids.length) && !(kid.kind === "text" && !kid.hidden && clean(kid.text) === name));
 
 // <h3><a>Title</a></h3> is one thing to read: the link, with the heading's level.
-function finishHeading(item, full, out) {
+function finishHeading(item, full, ctx, out) {
   const parts = item.kids.filter((kid) => kid.kind !== "break" && (kid.kind !== "text" || /\S/.test(kid.text)));
   if (parts.length === 1 && parts[0].act && parts[0].name === item.name) {
     parts[0].level = item.level;
@@ -204,5 +214,6 @@ function finishHeading(item, full, out) {
     return;
   }
   if (!full) item.kids = [];
+  if (!full && ctx.said.includes(item.name)) return;      // the link around it has said so
   if (item.name || full) out.push(item);
 }

@@ -2,11 +2,12 @@
 // Above: snapshot.js, locate.js (find). Below: tree.js, states.js.
 
 const TEXT_MAX = 320;
-const FOLD_OVER = 60, FOLD_TO = 45;
+const FOLD_OVER = 60, FOLD_TO = 45;          // like things in a run, and how many of them are kept
+const FOLD_CHARS = 2700, FOLD_LEAST = 12;    // a run of rich rows is cut by what it costs to read
 const FOLD_LINE = 260;
 
 function printTree(walk, { interactive = false, depth = 0 } = {}) {
-  const print = { walk, interactive, limit: depth || 1000, lines: [] };
+  const print = { walk, interactive, limit: depth || 1000, lines: [], folds: 0 };
   if (walk.front.length) {
     printKids(walk.front, 0, print);
     if (walk.modal && !walk.full) {
@@ -37,6 +38,7 @@ function runsOf(kids, print) {
     if (top[1] >= top[0].length) { stack.pop(); continue; }
     const kid = top[0][top[1]++];
     if (kid.kind === "break") end();
+    else if (kid.aria && kid.covered && print.walk.front.length && !print.walk.full) continue;   // behind a dialog twice over
     else if (kid.kind === "group" || (kid.kind === "cell" && !kid.act && print.opened)) stack.push([kid.kids, 0]);
     else if (kid.kind === "text") { if (!print.interactive) run.push(kid); }
     else if (kid.block) { end(); runs.push([kid]); }
@@ -73,16 +75,24 @@ function printKids(kids, depth, print) {
     if (run.length !== 1 || run[0].kind !== "text" || run[0].hidden) return true;
     return !echoes(run[0].text, all[i + 1] && all[i + 1][0]) && !echoes(run[0].text, all[i - 1] && all[i - 1][all[i - 1].length - 1]);
   });
-  let alike = 0, kind = "", folded = 0;
+  let alike = 0, kind = "", folded = 0, start = 0;
   for (const run of runs) {
     const same = run.length === 1 && run[0].kind !== "text" ? `${run[0].kind} ${run[0].role}` : "";
     alike = same && same === kind ? alike + 1 : 0;
     kind = same;
-    if (alike >= FOLD_TO && !print.walk.full && run[0].kind !== "box" && restAlike(runs, run, kind) + alike > FOLD_OVER) { folded++; continue; }
+    if (!alike) start = print.lines.length;
+    if (alike && !print.walk.full && run[0].kind !== "box" && (folded || mayFold(runs, run, kind, alike, start, print))) { folded++; continue; }
     if (folded) { noteFold(folded, depth, print); folded = 0; }
     printRun(run, depth, print);
   }
   if (folded) noteFold(folded, depth, print);
+}
+function mayFold(runs, run, kind, alike, start, print) {
+  if (alike >= FOLD_TO) return restAlike(runs, run, kind) + alike > FOLD_OVER;
+  if (alike < FOLD_LEAST) return false;
+  let chars = 0;
+  for (let i = start; i < print.lines.length; i++) chars += print.lines[i][1].length;
+  return chars > FOLD_CHARS && restAlike(runs, run, kind) > 3;
 }
 function restAlike(runs, from, kind) {
   let n = 0;
@@ -91,7 +101,10 @@ function restAlike(runs, from, kind) {
   }
   return n;
 }
-const noteFold = (count, depth, print) => print.lines.push([depth, `(${count} more like these: find, scope or full)`, null]);
+function noteFold(count, depth, print) {
+  print.folds++;
+  print.lines.push([depth, `(${count} more like these: find, scope or full)`, null]);
+}
 
 function printRun(run, depth, print) {
   if (run.length > 1 && run.some((part) => part.kind === "text")) {
@@ -131,16 +144,28 @@ function printItem(item, depth, print) {
     }
   }
   const at = print.lines.length;
-  print.lines.push([depth, head + itemTail(item, print), item.el]);
+  const tail = itemTail(item, print);
+  const aside = item.act && !item.soft ? shortText(kids, print) : "";
+  print.lines.push([depth, head + tail + (tail.includes(aside.trim()) ? "" : aside), item.el]);
+  if (aside) return;
   if (depth + 1 >= print.limit) {
     const inside = countActs(kids);
     print.lines[at][1] += `${item.ref ? "" : ` ${refs.mark(refs.of(item.el))}`} (${inside} controls inside: scope)`;
     return;
   }
   if (item.above) print.lines.push([depth + 1, `(${item.above} more above: scroll ${refs.mark(refs.of(item.el))})`, null]);
+  const folds = print.folds;
   printKids(kids, depth + 1, print);
+  if (print.folds > folds && !item.ref) print.lines[at][1] += ` ${refs.mark(refs.of(item.el))}`;   // so that scope can reach it
   if (item.below) print.lines.push([depth + 1, `(${item.below} more below: scroll ${refs.mark(refs.of(item.el))})`, null]);
   if (print.lines.length === at + 1 && !item.act && item.kind !== "box") print.lines.length = at;
+}
+
+// A badge or price inside a control that has another name: said on the control's own line.
+function shortText(kids, print) {
+  const runs = runsOf(kids, print);
+  if (runs.length !== 1 || runs[0].length !== 1 || runs[0][0].kind !== "text" || runs[0][0].text.length > 80) return "";
+  return ` ${textLine(runs[0][0], print)}`;
 }
 
 // Parts on one line, or null when they need lines of their own.
@@ -243,13 +268,13 @@ function optionsPart(el, print) {
 const hrefOf = getter(HTMLAnchorElement.prototype, "href");
 function targetPart(el) {
   if (!(el instanceof HTMLAnchorElement)) return "";
-  let url;
-  try { url = new URL(hrefOf(el)); } catch { return ""; }
-  if (url.protocol === "javascript:") return "";
-  if (!/^https?:$/.test(url.protocol)) return ` -> ${clean(cut(url.href, 40))}`;
-  const here = location;
-  let text = url.origin === here.origin ? url.pathname + url.search : url.host + (url.pathname === "/" ? "" : url.pathname) + url.search;
-  if (url.origin === here.origin && url.pathname === here.pathname && url.search === here.search) text = "";
-  text += url.hash;
+  const href = hrefOf(el);
+  if (!href || href.startsWith("javascript:")) return "";
+  const origin = location.origin + "/";
+  const here = location.href.split("#")[0];
+  let text = href;
+  if (href.startsWith(`${here}#`) || href === here) return "";   // a place on this page: the name says as much
+  else if (href.startsWith(origin)) text = href.slice(origin.length - 1);
+  else text = href.replace(/^https?:\/\//, "").replace(/\/$/, "");
   return text ? ` -> ${clean(cut(text, 60))}` : "";
 }

@@ -92,7 +92,8 @@ function byText(spec) {
   const named = [];
   for (const root of [document, ...shadowRootsIn(document)]) {
     for (const el of query(root, "input,textarea,select,button,a[href],img,[aria-label],[aria-labelledby],[title],[role]")) {
-      if (isRendered(el) && has(nameOf(el))) named.push(el);
+      if (!isRendered(el)) continue;
+      if (has(nameOf(el)) || has(attr(el, "title") || "") || has(attr(el, "placeholder") || "")) named.push(el);
       else if (el instanceof HTMLSelectElement && has(valueOf(el, "combobox"))) named.push(el);
     }
   }

@@ -11,7 +11,9 @@ let nameCache = null;
 function withNames(work) {
   if (nameCache) return work();
   nameCache = new WeakMap();
-  try { return work(); } finally { nameCache = null; }
+  labelMaps = new Map();
+  pseudoRules = undefined;
+  try { return work(); } finally { nameCache = labelMaps = pseudoRules = null; }
 }
 
 function nameOf(el) {
@@ -67,20 +69,30 @@ function embeddedValue(el, role, trip) {
   return VALUED.has(role) && (WIDGETS.has(role) || role === "listbox" || hasAttr(el, "aria-valuenow")) ? valueOf(el, role) : null;
 }
 
-const LABELS = new Map();
-for (const kind of [HTMLInputElement, HTMLButtonElement, HTMLSelectElement, HTMLTextAreaElement, HTMLMeterElement, HTMLOutputElement, HTMLProgressElement]) {
-  LABELS.set(kind, getter(kind.prototype, "labels"));
-}
-const TAG_LABELS = { input: HTMLInputElement, button: HTMLButtonElement, select: HTMLSelectElement, textarea: HTMLTextAreaElement, meter: HTMLMeterElement, output: HTMLOutputElement, progress: HTMLProgressElement };
+const LABELABLE = words("input button select textarea meter output progress");
+let labelMaps = null;
+// Which labels a control has. The native `labels` list walks the whole tree for each control; one pass over the
+// labels of a root serves all its controls.
 function labelsOf(el) {
-  const kind = TAG_LABELS[tagOf(el)];
-  return kind && el instanceof kind ? LABELS.get(kind)(el) || [] : [];
+  const root = rootOf(el);
+  let map = labelMaps && labelMaps.get(root);
+  if (!map) {
+    map = new Map();
+    for (const label of typeOf(root) === 1 ? [] : query(root, "label")) {
+      const control = label instanceof HTMLLabelElement && controlOf(label);
+      if (!control) continue;
+      const known = map.get(control);
+      if (known) known.push(label); else map.set(control, [label]);
+    }
+    if (labelMaps) labelMaps.set(root, map);
+  }
+  return map.get(el) || [];
 }
 
 function nativeName(el, role, trip, mode, depth) {
   const tag = tagOf(el);
   if (!(el instanceof HTMLElement)) return tag === "svg" || role !== "generic" ? svgTitle(el) : "";
-  if (tag in TAG_LABELS && mode.top !== false) {
+  if (mode.top && LABELABLE.has(tag)) {
     trip.seen.add(el);
     const parts = [];
     for (const label of labelsOf(el)) {
@@ -168,21 +180,6 @@ function ownedBy(el) {
   const ids = attr(el, "aria-owns");
   if (!ids) return [];
   return ids.trim().split(/\s+/).slice(0, 50).map((id) => byId(el, id)).filter((x) => x && !composedContains(x, el) && parentOf(x) !== el);
-}
-
-// Text that CSS adds. `content: url(x) / "alt"` speaks its alternative; counters and images say nothing.
-const STRINGS = /"((?:[^"\\]|\\.)*)"/g;
-function pseudoText(el, which) {
-  const style = getComputedStyle(el, which);
-  const content = style.content;
-  if (content === "none" || content === "normal" || content === "" || style.display === "none") return "";
-  let source = content;
-  const bare = content.replace(STRINGS, (s) => "x".repeat(s.length));
-  const slash = bare.replace(/\([^)]*\)/g, (s) => "x".repeat(s.length)).indexOf(" / ");
-  if (slash >= 0) source = content.slice(slash + 3);
-  let text = "";
-  for (const found of source.matchAll(STRINGS)) text += found[1].replace(/\\(.)/g, "$1");
-  return text && style.display !== "inline" ? ` ${text} ` : text;
 }
 
 // A short hint from the page's own vocabulary for controls that nobody named: <icon-trash>.

@@ -2,7 +2,7 @@
 // Above: names.js, tree.js, locate.js. Below: dom.js.
 
 function words(text) { return new Set(text.split(" ")); }
-const ROLES = words("alert alertdialog application article banner blockquote button caption cell checkbox code columnheader combobox comment complementary contentinfo definition deletion dialog directory document emphasis feed figure form generic grid gridcell group heading img image insertion link list listbox listitem log main mark marquee math menu menubar menuitem menuitemcheckbox menuitemradio meter navigation none note option paragraph presentation progressbar radio radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider spinbutton status strong subscript suggestion superscript switch tab table tablist tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem");
+const ROLES = words("alert alertdialog application article banner blockquote button caption cell checkbox code columnheader combobox comment complementary contentinfo definition deletion dialog directory document emphasis feed figure form generic grid gridcell group heading img image insertion link list listbox listitem log main mark marquee math menu menubar menuitem menuitemcheckbox menuitemradio meter navigation none note option paragraph presentation progressbar radio radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider spinbutton status strong subscript suggestion superscript switch tab table tablist tabpanel term textbox timer toolbar tooltip tree treegrid treeitem");
 // What a person acts on by its role alone.
 const WIDGETS = words("button checkbox combobox link menuitem menuitemcheckbox menuitemradio option radio searchbox slider spinbutton switch tab textbox treeitem date time datetime month week color file");
 const NAMED_BY_CONTENT = words("button cell checkbox columnheader gridcell heading link menuitem menuitemcheckbox menuitemradio option radio rowheader switch tab tooltip treeitem");
@@ -21,7 +21,7 @@ const TAGS = {
   math: "math", menu: "list", meter: "meter", nav: "navigation", ol: "list", optgroup: "group", option: "option",
   output: "status", p: "paragraph", progress: "progressbar", search: "search", strong: "strong", sub: "subscript",
   sup: "superscript", table: "table", tbody: "rowgroup", textarea: "textbox", tfoot: "rowgroup",
-  thead: "rowgroup", time: "time", ul: "list", video: "video", audio: "audio", datalist: "listbox",
+  thead: "rowgroup", ul: "list", video: "video", audio: "audio", datalist: "listbox",
 };
 const GLOBAL_ARIA = ["aria-label", "aria-labelledby", "aria-describedby", "aria-live", "aria-controls", "aria-owns", "aria-details", "aria-atomic", "aria-busy", "aria-flowto", "aria-relevant", "aria-roledescription", "aria-current", "aria-keyshortcuts"];
 

@@ -10,9 +10,10 @@ ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin
   if (!root) return { lines: [], above: 0, below: 0, frames: [], hosts: [], title: "", url: location.href, changes: changes() };
   const walk = buildTree({ root, full: full || !!scope, margin });
   const lines = printTree(walk, { interactive, depth });
+  const printed = (n) => lines.some(([, text]) => text.includes(refs.mark(n)));
   return {
     lines: lines.map(([at, text]) => [at, text]), above: walk.above, below: walk.below,
-    frames: walk.frames.map((el) => refs.of(el)), hosts: walk.hosts.map((el) => refs.of(el)),
+    frames: walk.frames.map((el) => refs.of(el)).filter(printed), hosts: walk.hosts.map((el) => refs.of(el)),
     title: clean(titleOf(document)), url: location.href, changes: changes(),
   };
 });
@@ -28,12 +29,11 @@ let lastState = "";
 const watched = new WeakSet();
 const bump = () => { counter++; };
 
-// Lazily: a page nobody asks about pays nothing.
+// Lazily: a page nobody asks about pays nothing. Shadow roots join as the walk meets them.
 ph.watch = () => {
   if (observer) return counter;
   observer = new MutationObserver(bump);
   watchRoot(document);
-  for (const root of shadowRootsIn(document)) watchRoot(root);
   for (const type of ["input", "change", "scroll", "toggle", "focusin", "focusout", "transitionend", "animationend", "load"]) {
     addEventListener(type, bump, { capture: true, passive: true });
   }
@@ -50,7 +50,7 @@ function quietState() {
   let state = `${location.href} ${innerWidth} ${innerHeight} ${scrollX} ${scrollY} `;
   let i = 0;
   for (const el of queryDoc(document, "input,select,textarea")) {
-    if (i++ > 2000) break;
+    if (i++ > 1000) break;
     if (el instanceof HTMLInputElement) state += `${inputValueOf(el)}\u0000${checkedOf(el)}${mixedOf(el)} `;
     else if (el instanceof HTMLTextAreaElement) state += `${areaValueOf(el)}\u0000`;
     else state += `${[...pickedOf(el)].length} ${el.selectedIndex} `;

@@ -24,7 +24,7 @@ function buildTree({ root, full, margin }) {
     above: 0, below: 0, acts: 0, nodes: 0, frames: [], hosts: [], front: [], queue: [], layers: [], tested: [], modal: modalDialog(),
   };
   const kids = [];
-  const ctx = { clip: view, outer: view, said: "", cursor: "auto", unseen: false, aria: false, scroller: null, nest: 0, tall: false, front: false, spread: false };
+  const ctx = { clip: view, outer: view, said: "", cursor: "auto", unseen: false, aria: false, scroller: null, nest: 0, tall: false, front: false, spread: false, inside: false };
   walk.queue.push([root, ctx, kids]);
   for (let i = 0; i < walk.queue.length; i++) {
     const [node, at, out] = walk.queue[i];
@@ -107,27 +107,32 @@ function visit(node, ctx, out, level, walk) {
   visitElement(node, tag, ctx, out, level, walk);
 }
 
+// Boxes are the costly part: they are asked for only where they decide something. Inside an element that lies
+// wholly in view nothing has to be left out, so its descendants' boxes are read only if they are acted on, placed
+// or clipped.
 function visitElement(el, tag, ctx, out, level, walk) {
-  const rect = rectOf(el);
-  const sized = rect.width > 0 && rect.height > 0;
-  if (sized && !walk.full && tag !== "body" && tag !== "html" && tag !== "thead" && !walk.must.has(el) && isElsewhere(el, rect, ctx.clip)) {
-    const lost = rect.right + scrollX <= 0 || rect.bottom + scrollY <= 0;
-    if (!lost || ctx.scroller) { leaveOut(el, rect, ctx, walk); return; }
+  let rect = null;
+  if (!walk.full && !ctx.inside && tag !== "body" && tag !== "html") {
+    rect = rectOf(el);
+    if (rect.width > 0 && rect.height > 0 && tag !== "thead" && !walk.must.has(el) && isElsewhere(el, rect, ctx.clip)) {
+      const lost = rect.right + scrollX <= 0 || rect.bottom + scrollY <= 0;
+      if (!lost || ctx.scroller) { leaveOut(el, rect, ctx, walk); return; }
+    }
   }
+  if (tag === "map") { visitAreas(el, ctx, out, walk); return; }
   const style = getComputedStyle(el);
   const display = style.display;
-  if (tag === "map") { visitAreas(el, ctx, out, walk); return; }
   if (display === "none" || hasAttr(el, "inert")) return;
-  const inner = insideOf(el, tag, style, rect, sized, ctx, walk);
+  const inner = insideOf(el, tag, style, rect, ctx, walk);
   const inline = display.startsWith("inline") || display === "contents";
   if (!inline) out.push(BREAK);
-  const item = makeItem(el, tag, style, rect, ctx, inner, walk);
+  const item = makeItem(el, tag, style, inner.rect, ctx, inner, walk);
   if (item && item.front && !ctx.front) { out = walk.front; inner.front = true; }
   if (item) item.block = !inline;
   const kids = item ? item.kids : out;
   if (!item || !item.leaf) {
     if (style.contentVisibility !== "hidden") visitKids(el, tag, inner, kids, level, walk);
-    if (sized && (inner.mayHost || tag.includes("-"))) mayHide(el, tag, rect, walk);
+    if (inner.mayHost || tag.includes("-")) mayHide(el, tag, style, inner.rect || rectOf(el), walk);
   }
   if (item) finishItem(item, ctx, out, walk);
   if (!inline) out.push(BREAK);
@@ -136,6 +141,8 @@ function visitElement(el, tag, ctx, out, level, walk) {
 function visitKids(el, tag, inner, kids, level, walk) {
   const shut = tag === "details" && !openDetailsOf(el);
   const list = kidsOf(el);
+  const root = shadowOf(el);
+  if (root) watchRoot(root);
   let own = list.length === 0;
   for (const kid of list) if (typeOf(kid) === 3) { own = true; break; }
   if (own) addPseudo(el, "::before", inner, kids);
@@ -175,24 +182,31 @@ function nearPart(list, ctx, walk) {
 }
 
 // What children inherit from this element.
-function insideOf(el, tag, style, rect, sized, ctx, walk) {
+function insideOf(el, tag, style, rect, ctx, walk) {
   const position = style.position;
-  let clip = ctx.clip, outer = ctx.outer, scroller = ctx.scroller;
+  const overflow = style.overflowY;
+  const page = tag === "body" || tag === "html";
+  let clip = ctx.clip, outer = ctx.outer, scroller = ctx.scroller, inside = ctx.inside, scrolls = false;
+  if (position !== "static" || (overflow !== "visible" && !page)) rect = rect || rectOf(el);
+  const sized = rect !== null && rect.width > 0 && rect.height > 0;
   if (position === "fixed") { clip = outer = walk.view; scroller = null; }
   else if (position === "absolute") clip = ctx.outer;
   if (position !== "static" && sized) walk.layers.push([el, rect]);
-  const overflow = style.overflowY;
-  const scrolls = (overflow === "auto" || overflow === "scroll") && tag !== "body" && tag !== "html" &&
-    (scrollHeightOf(el) > clientHeightOf(el) + 8 || scrollWidthOf(el) > clientWidthOf(el) + 8);
-  if (!walk.full && overflow !== "visible" && sized && tag !== "body" && tag !== "html") clip = meet(clip, rect, scrolls ? walk.margin / 2 : 0);
+  if (overflow !== "visible" && !page && sized) {
+    scrolls = (overflow === "auto" || overflow === "scroll") &&
+      (scrollHeightOf(el) > clientHeightOf(el) + 8 || scrollWidthOf(el) > clientWidthOf(el) + 8);
+    if (!walk.full) { clip = meet(clip, rect, scrolls ? walk.margin / 2 : 0); inside = false; }
+  }
   if (position !== "static") outer = clip;
-  const cursor = style.cursor;
+  if (sized && !walk.full && !inside && overflow === "visible" && rect.height < innerHeight / 2) {
+    inside = rect.top >= clip.top && rect.bottom <= clip.bottom && rect.left >= clip.left && rect.right <= clip.right;
+  }
   return {
-    clip, outer, scroller, scrolls, said: ctx.said, nest: ctx.nest, hush: style.visibility !== "visible",
-    cursor: SPREADS.has(tag) ? ctx.cursor : cursor, unseen: ctx.unseen || isUnseen(style, rect, position, overflow),
+    clip, outer, scroller, scrolls, inside, rect, said: ctx.said, nest: ctx.nest, hush: style.visibility !== "visible",
+    cursor: SPREADS.has(tag) ? ctx.cursor : style.cursor, unseen: ctx.unseen || isUnseen(style, rect, position, overflow),
     aria: ctx.aria || attr(el, "aria-hidden") === "true", el, style, read: 0,
-    tall: !walk.full && rect.height > innerHeight * 1.5, mayHost: false, front: ctx.front || el === walk.modal,
-    spread: false,
+    tall: !walk.full && !inside && rect !== null && rect.height > innerHeight * 1.5, mayHost: false,
+    front: ctx.front || el === walk.modal, spread: false,
   };
 }
 
@@ -231,8 +245,10 @@ function visitAreas(map, ctx, out, walk) {
 // A closed shadow root shows itself only by a box that nothing we can see fills. Asked again when the size changes.
 const asked = new WeakMap();
 const HOST_TAGS = words("article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span");
-function mayHide(el, tag, rect, walk) {
-  if (shadowOf(el) || !(tag.includes("-") || HOST_TAGS.has(tag))) return;
+function mayHide(el, tag, style, rect, walk) {
+  if (shadowOf(el) || !(tag.includes("-") || HOST_TAGS.has(tag)) || rect.width === 0 || rect.height === 0) return;
+  // An empty plain element with a picture, or of an icon's size, is an icon.
+  if (!tag.includes("-") && (rect.width < 30 || rect.height < 14 || style.backgroundImage !== "none")) return;
   const size = `${Math.round(rect.width)}x${Math.round(rect.height)}`;
   if (asked.get(el) === size || walk.hosts.length >= 40) return;
   asked.set(el, size);

@@ -70,7 +70,15 @@ function coverOf(el, rect) {
 }
 const COVER_POINTS = [[0.5, 0.5], [0.2, 0.3], [0.8, 0.7]];
 
+const colors = new Map();
 const parseColor = (text) => {
+  const known = colors.get(text);
+  if (known !== undefined) return known;
+  const parsed = readColor(text);
+  if (colors.size < 1000) colors.set(text, parsed);
+  return parsed;
+};
+const readColor = (text) => {
   const found = /^rgba?\((\d+), (\d+), (\d+)(?:, ([\d.]+))?\)$/.exec(text);
   return found ? [+found[1], +found[2], +found[3], found[4] === undefined ? 1 : +found[4]] : null;
 };
@@ -108,7 +116,7 @@ function isUnreadable(el, style, memo) {
 // A box that hides its content from sight while assistive technology still reads it.
 function isUnseen(style, rect, position, overflow) {
   if (style.opacity === "0") return true;
-  if (overflow !== "visible" && (rect.width <= 1 || rect.height <= 1) && style.display !== "inline") return true;
+  if (overflow !== "visible" && rect && (rect.width <= 1 || rect.height <= 1) && style.display !== "inline") return true;
   if (position === "absolute" || position === "fixed") {
     if (/^rect\((0px|1px|auto)?,? ?(0px|1px|auto),? ?(0px|1px|auto),? ?(0px|1px|auto)\)$/.test(style.clip)) return true;
     if (/^inset\((50|100)%/.test(style.clipPath)) return true;

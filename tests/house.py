@@ -1,0 +1,83 @@
+"""The real house without its doors: one gate, one Chromium, and agents that call tools as any client would."""
+
+import importlib
+import pkgutil
+from pathlib import Path
+from typing import Any, Self
+
+import pilothouse.tools
+from pilothouse.browser.pool import Pool
+from pilothouse.browser.sessions import Sessions
+from pilothouse.config import Browser
+from pilothouse.errors import Failure
+from pilothouse.gate import Answer, Call, Caller, Gate
+from pilothouse.guard.approvals import Approvals
+from pilothouse.guard.audit import Audit
+from pilothouse.guard.policy import Policy
+from pilothouse.guard.sluice import Sluice
+from pilothouse.providers.launch import Launcher
+from pilothouse.tool import Registry, declared
+
+
+class House:
+    def __init__(self, home: Path) -> None:
+        launcher = Launcher(Browser(), home)
+        self.sluice = Sluice({}, set())
+        self.pool = Pool(launcher.start, self.sluice.open)
+        self.sessions = Sessions(
+            {True: self.pool},
+            home / "sessions",
+            upload_roots=[home / "uploads"],
+            max_sessions=30,
+            max_tabs=10,
+            idle_s=600,
+        )
+        for module in pkgutil.iter_modules(pilothouse.tools.__path__):
+            importlib.import_module(f"pilothouse.tools.{module.name}")
+        self.gate = Gate(Registry(declared()), self.sessions, Policy(), Approvals(), Audit(home))
+        self._agents = 0
+
+    def agent(self) -> "Agent":
+        self._agents += 1
+        return Agent(self.gate, Caller("default", f"test-{self._agents}", "mcp"))
+
+    async def close(self) -> None:
+        await self.gate.close()
+        self.sluice.close()
+
+
+class Agent:
+    """Calls tools. `call` answers the data and raises `Failure`; `ask` answers everything."""
+
+    def __init__(self, gate: Gate, caller: Caller) -> None:
+        self.gate = gate
+        self.caller = caller
+
+    async def ask(self, tool: str, **args: Any) -> Answer:
+        return await self.gate.call(Call(tool, args, self.caller))
+
+    async def call(self, tool: str, **args: Any) -> dict[str, Any]:
+        answer = await self.ask(tool, **args)
+        if answer.failed:
+            error = answer.data["error"]
+            raise Failure(
+                error["code"], error["message"], details=error["details"], suggestions=error["suggestions"]
+            )
+        return answer.data
+
+    async def text(self, tool: str, **args: Any) -> str:
+        answer = await self.ask(tool, **args)
+        assert not answer.failed, answer.text
+        return answer.text
+
+    async def js(self, expression: str) -> Any:
+        return (await self.call("evaluate_js", expression=expression)).get("value")
+
+    async def leave(self) -> None:
+        await self.gate._sessions.close_connection(self.caller.connection)  # noqa: SLF001
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.leave()

@@ -15,7 +15,18 @@ from typing import Any
 
 WORLD = Path(__file__).parents[2] / "src/pilothouse/browser/world"
 PAGES = Path(__file__).parent / "pages"
-FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe", "--window-size=1280,800"]
+FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--remote-debugging-pipe",
+    "--window-size=1280,800",
+]
 
 
 def source() -> str:
@@ -183,7 +194,7 @@ CLICKS = {"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *args: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         pass
 
 

@@ -171,7 +171,8 @@ EXCUSE = """function(why) {
     const hit = ph.hit(box.left + box.width * i / 8, box.top + box.height * j / 8);
     if (!hit || !ph.holds(el, hit)) continue;
     own++;
-    if (marks.some((mark) => mark !== el && ph.holds(mark, hit) && (ph.holds(el, mark) || ph.holds(mark, el)))) onMarked++;
+    const near = (mark) => mark !== el && ph.holds(mark, hit) && (ph.holds(el, mark) || ph.holds(mark, el));
+    if (marks.some(near)) onMarked++;
   }
   if (!own) return "ok";
   if (why === "pointer" || why === "listener") {
@@ -193,9 +194,8 @@ def miniwob_site():
 def report(title: str, score: Score) -> None:
     names = 100 * score.agreed / max(score.compared, 1)
     marks = 100 * score.marked / max(score.wanted, 1)
-    print(
-        f"\n{title}: role and name {score.agreed}/{score.compared} = {names:.2f} %; marked {score.marked}/{score.wanted} = {marks:.2f} %"
-    )
+    print(f"\n{title}: role and name {score.agreed}/{score.compared} = {names:.2f} %")
+    print(f"{title}: marked {score.marked}/{score.wanted} = {marks:.2f} %")
     for note, count in Counter(score.notes).most_common(60):
         print("  ", note, f"x{count}" if count > 1 else "")
     assert names >= 99.5

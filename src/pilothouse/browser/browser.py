@@ -60,6 +60,7 @@ class Context:
         target_id = reply["targetId"]
         if not await self._arrived.until(lambda: target_id in self._tabs, OPEN_TIMEOUT_S):
             raise Failure("timeout", "the browser did not open a tab in time")
+        await self._tabs[target_id].prepared()
         return self._tabs[target_id]
 
     async def close_tab(self, tab: Tab) -> None:
@@ -97,6 +98,7 @@ class Context:
     def attached(self, target: dict[str, Any], channel: Channel) -> None:
         tab = Tab(self, target["targetId"], channel, opener=target.get("openerId", ""))
         self.dress(tab)
+        tab.run()
         self._tabs[tab.target_id] = tab
         self._arrived.stir()
         if self.owner:

@@ -98,6 +98,7 @@ class Tab:
         self._home = home
         self._children: dict[str, tuple[Channel, str]] = {}
         self._errors_told: list[float] = []
+        self._running: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._listen()
         self.prepare(channel)
 
@@ -184,7 +185,7 @@ class Tab:
     # Setting up
 
     def prepare(self, channel: Channel, *, page: bool = True) -> None:
-        """All set-up commands at once; the target runs when the last one is through."""
+        """All set-up commands at once; the target waits until it is told to run."""
         channel.post("Runtime.enable")
         channel.post("Log.enable")
         channel.post("Network.enable", enableDurableMessages=True, **_BUFFERS).add_done_callback(
@@ -202,11 +203,18 @@ class Tab:
             channel.post("Emulation.setFocusEmulationEnabled", enabled=True)
             channel.post("Page.setInterceptFileChooserDialog", enabled=True)
         channel.post("Target.setAutoAttach", **AUTO_ATTACH)
-        channel.post("Runtime.runIfWaitingForDebugger")
         channel.on("Target.attachedToTarget", self._child_attached)
         channel.on("Target.detachedFromTarget", lambda p: self._child_detached(p["sessionId"]))
         self.network.follow(channel)
         self.console.follow(channel)
+
+    def run(self) -> None:
+        """Let the page run, now that everything is set up."""
+        self._running = self.channel.post("Runtime.runIfWaitingForDebugger")
+
+    async def prepared(self) -> None:
+        """Until the set-up is through: a navigation before that would lose its events, or crash the renderer (M)."""
+        await self._running
 
     def _durable(self, channel: Channel, reply: asyncio.Future[dict[str, Any]]) -> None:
         """Older browsers know no durable messages: there, bodies are fetched as they arrive."""
@@ -223,6 +231,7 @@ class Tab:
             self.frames.take_over(info["targetId"], info.get("parentFrameId", ""), channel)
             self._follow_navigation(channel)
         self.prepare(channel, page=kind == "iframe")
+        channel.post("Runtime.runIfWaitingForDebugger")
 
     def _child_detached(self, session_id: str) -> None:
         channel, frame_id = self._children.pop(session_id, (None, ""))

@@ -1,7 +1,10 @@
 // Clickable: which elements without a widget's role a person can nevertheless press, and how sure we are.
 // Above: tree.js, locate.js. Below: dom.js, roles.js.
 
-// Elements with click-like listeners; the daemon finds them (listeners cannot be seen from script) and hands them in.
+// Elements with click-like listeners; the daemon finds them (listeners cannot be seen from script) and hands them in:
+// DOMDebugger.getEventListeners on the document, then DOM.resolveNode for the nodes not handed in before.
+// The document's handle must come from the page's own world: with one of an isolated world the renderer of
+// Chromium 156 crashes at a later collection (measured, each time).
 const listening = new WeakSet();
 ph.markClickable = (...elements) => {
   let fresh = 0;

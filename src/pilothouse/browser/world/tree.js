@@ -243,6 +243,7 @@ function visitAreas(map, ctx, out, walk) {
 }
 
 // A closed shadow root shows itself only by a box that nothing we can see fills. Asked again when the size changes.
+// The daemon asks DOM.describeNode(depth 0) for each and hands closed roots to ph.adopt by DOM.resolveNode.
 const asked = new WeakMap();
 const HOST_TAGS = words("article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span");
 function mayHide(el, tag, style, rect, walk) {

@@ -314,11 +314,15 @@ class DevtoolsMcp(McpDriver):
 
 def ours(chrome: str) -> Ours:
     """Ours with a home of its own, so that a daemon someone works with is neither measured nor disturbed."""
-    home = tempfile.mkdtemp(prefix="bench-home-")
-    return Ours(
-        [str(ROOT / ".venv/bin/pilothouse"), "mcp"],
-        {"PILOTHOUSE_HOME": home, "PILOTHOUSE_CHROME": chrome, "PILOTHOUSE_SERVER_PORT": "0"},
-    )
+    env = {
+        "PILOTHOUSE_HOME": tempfile.mkdtemp(prefix="bench-home-"),
+        "PILOTHOUSE_CHROME": chrome,
+        "PILOTHOUSE_SERVER_PORT": "0",
+        # A bench calls faster than an agent and opens more sessions than a person.
+        "PILOTHOUSE_LIMITS_REQUESTS_PER_MINUTE": "0",
+        "PILOTHOUSE_LIMITS_SESSIONS": "32",
+    }
+    return Ours([str(ROOT / ".venv/bin/pilothouse"), "mcp"], env)
 
 
 def together(work: Callable[[Any], Any], drivers: list[Any]) -> None:

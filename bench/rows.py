@@ -31,6 +31,7 @@ TEN = [
 ]
 # Longer than any server's settling, so that the text comes while the wait is under way.
 LATE_MS = 1500
+THINK_S = 0.15
 
 
 class Row(NamedTuple):
@@ -56,6 +57,9 @@ def check(done: bool, what: str) -> None:
 
 
 def timed(work: Callable[[], object]) -> float:
+    """After a pause, for everyone alike: a model thinks between calls, and nobody's lazy work may spill into the next
+    sample. What calls without a pause cost is the business of the rows `click + snapshot` and `batch`."""
+    time.sleep(THINK_S)
     began = time.perf_counter()
     work()
     return (time.perf_counter() - began) * 1000
@@ -123,8 +127,6 @@ def first_snapshot(page: str, *, full: bool = False) -> Measure:
         times: list[float] = []
         for n in range(5):
             driver.navigate(url(f"{page}?{n}"))
-            # An agent reads what navigate said before it looks; nobody's lazy work may hide in that pause or in ours.
-            time.sleep(0.15)
             times.append(timed(lambda: driver.snapshot(full=full)))
         return statistics.median(times)
 

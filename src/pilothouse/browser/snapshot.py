@@ -61,6 +61,7 @@ async def take(tab: Tab, options: Options) -> Snapshot:
         "interactive": options.interactive,
         "depth": options.depth,
     }
+    await tell_listeners(tab)
     root = await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, 0)
     lines = ["  " * depth + text for depth, text in root.lines]
     tab.title = root.title if frame is tab.frames.main else tab.title
@@ -77,6 +78,7 @@ async def whole(tab: Tab) -> Lines:
     """Every line of the tab, frames included, for searching."""
     frame = tab.frame or tab.frames.main
     wanted: dict[str, Any] = {"scope": 0, "full": True, "interactive": False, "depth": 0}
+    await tell_listeners(tab)
     return (await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, 0)).lines
 
 
@@ -93,25 +95,25 @@ class _Part(msgspec.Struct):
 async def _gather(tab: Tab, frame: Frame, wanted: dict[str, Any], timeout: float, level: int) -> _Part:
     world = await tab.frames.ready(frame, timeout)
     try:
-        answer = await _walk(frame, world, wanted, timeout)
+        answer = await _walk(world, wanted, timeout)
     except WorldGone:
         await tab.signal.until(lambda: not tab.navigating, timeout)
         world = await tab.frames.ready(frame, timeout)
-        answer = await _walk(frame, world, {**wanted, "scope": 0}, timeout)
+        answer = await _walk(world, {**wanted, "scope": 0}, timeout)
     if answer.get("error") == "stale":
         raise stale("scope", "the element is gone")
+    own = [(depth, text, tab.refs.render(world.uid, text)) for depth, text in answer["lines"]]
     inner = await _inner_frames(tab, frame, world, answer["frames"], wanted, level)
     lines: Lines = []
-    for depth, text in answer["lines"]:
-        lines.append((depth, tab.refs.render(world.uid, text)))
+    for depth, text, rendered in own:
+        lines.append((depth, rendered))
         for local in [one for one in inner if f"\u0001{one}\u0001" in text]:
             lines += [(depth + 1 + deeper, line) for deeper, line in inner.pop(local)]
     tab.seen.changes[world.uid] = answer["changes"]
     return _Part(lines, answer["url"], answer["title"], answer["above"], answer["below"])
 
 
-async def _walk(frame: Frame, world: World, wanted: dict[str, Any], timeout: float) -> dict[str, Any]:
-    await tell_listeners(frame, world)
+async def _walk(world: World, wanted: dict[str, Any], timeout: float) -> dict[str, Any]:
     answer = await world.call("snapshot", wanted, timeout=timeout)
     while answer.get("hosts") and await open_roots(world, answer["hosts"]):
         answer = await world.call("snapshot", wanted, timeout=timeout)

@@ -45,6 +45,7 @@ class Document:
         self.url = url
         self.dom_ready = whole
         self.loaded = whole
+        self.told: set[tuple[str, int]] = set()  # nodes whose click listeners the walker knows of
 
 
 class Dialog(msgspec.Struct, frozen=True):

@@ -4,45 +4,45 @@ Above: snapshot. Below: world, cdp.
 """
 
 import asyncio
-import weakref
 
 from pilothouse.browser.frames import Frame
+from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import ProtocolError
 
 _CLICKS = {"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick", "touchstart", "touchend"}
 MAX_NEW = 64  # listeners or hosts looked at in one snapshot; more wait for the next one
+MAX_FRAMES = 20
 GROUP = "pilothouse"
 
-_known: "weakref.WeakKeyDictionary[World, _Known]" = weakref.WeakKeyDictionary()
+
+async def tell_listeners(tab: Tab) -> None:
+    """Mark the elements that have come to listen for clicks since the last time.
+
+    Inner frames first: the world is shared by all frames of a process, and whoever resolves a node first decides
+    whose prototypes it gets, so a frame's nodes must be its own before a parent, which sees them too, asks.
+    """
+    for frame in reversed([one for one in tab.frames if one.world][:MAX_FRAMES]):
+        try:
+            await _tell(tab, frame)
+        except (ProtocolError, WorldGone):
+            continue  # this document was replaced; its successor is told next time
 
 
-class _Known:
-    """What a world has been told already."""
-
-    def __init__(self) -> None:
-        self.listeners: set[int] = set()
-        self.hosts: set[int] = set()
-
-
-async def tell_listeners(frame: Frame, world: World) -> None:
-    """Mark the elements that have come to listen for clicks since the last time."""
-    known = _known.setdefault(world, _Known())
-    try:
-        fresh = sorted(await _listening(frame) - known.listeners)[:MAX_NEW]
-        if fresh:
-            known.listeners |= set(fresh)
-            elements = [one for one in await _resolve(world, fresh) if one]
-            await world.call_with("markClickable", *elements)
-    except ProtocolError as error:
-        raise WorldGone(error.reason) from error
+async def _tell(tab: Tab, frame: Frame) -> None:
+    world, told = frame.world, tab.document.told
+    nodes = {(frame.channel.id, node) for node in await _listening(frame)}
+    fresh = sorted(nodes - told)[:MAX_NEW]
+    if fresh and world:
+        told |= set(fresh)
+        elements = [one for one in await _resolve(world, [node for _, node in fresh]) if one]
+        await world.call_with("markClickable", *elements)
 
 
 async def open_roots(world: World, hosts: list[int]) -> bool:
     """Hand over the closed shadow roots of hosts not looked at before; True if there was one."""
-    known = _known.setdefault(world, _Known())
-    fresh = [local for local in hosts if local not in known.hosts][:MAX_NEW]
-    known.hosts |= set(fresh)
+    fresh = [local for local in hosts if local not in world.opened][:MAX_NEW]
+    world.opened |= set(fresh)
     try:
         return any([await _open_root(world, local) for local in fresh])
     except ProtocolError as error:
@@ -51,7 +51,7 @@ async def open_roots(world: World, hosts: list[int]) -> bool:
 
 async def _listening(frame: Frame) -> set[int]:
     """Nodes with click listeners. The document must be the page's own world's: with one of an isolated world the
-    handlers are wrapped across worlds, and Chromium 156's renderer crashes at a later collection (M: 10 of 10)."""
+    handlers are wrapped across worlds, and Chromium 156's renderer crashes soon after (M)."""
     if frame.page_context is None:
         return set()
     send = frame.channel.send

@@ -19,7 +19,9 @@ CALL_TIMEOUT_S = 30.0
 def source() -> str:
     folder = resources.files("pilothouse.browser") / "world"
     rooms = sorted((file for file in folder.iterdir() if file.name.endswith(".js")), key=lambda file: file.name)
-    body = "\n".join(file.read_text("utf-8") for file in rooms)
+    lines = [line.strip() for file in rooms for line in file.read_text("utf-8").splitlines()]
+    # Comments are for us; every document would have to parse them again.
+    body = "\n".join(line for line in lines if line and not line.startswith("//"))
     return f'(() => {{ "use strict"; const ph = {{}};\n{body}\nglobalThis.ph = ph; }})()'
 
 
@@ -35,6 +37,7 @@ class World:
         self.uid = uid
         self.context_id = context_id
         self.frame_id = frame_id
+        self.opened: set[int] = set()  # hosts whose closed shadow roots were looked for
 
     async def call(self, function: str, *args: Any, timeout: float = CALL_TIMEOUT_S) -> Any:
         """`ph.<function>(...args)`, its answer as plain data."""

@@ -5,6 +5,7 @@ const MATCHES_MAX = 10;
 const RESERVED = /^(text|role|xpath)=/;
 
 ph.locate = (target) => withNames(() => {
+  refs.newMoment();
   try {
     return asMatches(elementsFor(target));
   } catch (error) {
@@ -165,39 +166,4 @@ function likeness(want, have) {
   let shared = 0;
   for (const gram of want) if (have.has(gram)) shared++;
   return want.size ? shared / want.size : 0;
-}
-
-// Search the whole page, as it would be printed in full.
-ph.find = ({ text = "", pattern = "", role = "", limit = 20 } = {}) => withNames(() => {
-  let test = () => true;
-  if (pattern) {
-    let compiled;
-    try { compiled = new RegExp(pattern, "i"); } catch (error) { return { error: String(error.message) }; }
-    test = (line) => compiled.test(line);
-  } else if (text) {
-    const needle = clean(text).toLowerCase();
-    test = (line) => line.toLowerCase().includes(needle);
-  }
-  const lines = printTree(buildTree({ root: bodyOf(document) || htmlOf(document), full: true, margin: 0 }), {});
-  const has = role ? new RegExp(`(^|[|:] )${role.replace(/[^a-z]/gi, "")}\\b`) : null;
-  const hits = [];
-  let total = 0;
-  for (let i = 0; i < lines.length; i++) {
-    const [depth, line, el] = lines[i];
-    const plain = line.replace(/\u0001\d+\u0001 ?/g, "").replaceAll('\\"', '"');
-    if ((has && !has.test(plain)) || !test(plain)) continue;
-    total++;
-    if (hits.length < limit) hits.push({ line, context: contextOf(lines, i, depth), where: whereIs(el) });
-  }
-  return { hits, total };
-});
-function contextOf(lines, at, depth) {
-  const out = [];
-  for (let i = at - 1, d = depth; i >= 0 && d > 0; i--) if (lines[i][0] < d) { out.unshift(lines[i][1]); d = lines[i][0]; }
-  return out;
-}
-function whereIs(el) {
-  if (!el) return "in view";
-  const rect = rectOf(el);
-  return rect.bottom <= 0 ? "above" : rect.top >= innerHeight ? "below" : "in view";
 }

@@ -8,7 +8,10 @@ const refs = (() => {
   const numbers = new WeakMap();
   const elements = new Map();
   const memory = new Map();
+  const born = new Map();  // in which look at the page a number was first given
   let last = 0;
+  let moment = 0;
+  let held = [[]];
 
   // What nobody named is known by its text.
   const callOf = (el) => nameOf(el) || cut(clean(textContentOf(el).slice(0, 400)), 100);
@@ -20,35 +23,63 @@ const refs = (() => {
       n = ++last;
       numbers.set(el, n);
       elements.set(n, new WeakRef(el));
+      born.set(n, moment);
     }
+    held[0].push(el);
     const parent = parentOf(el);
-    memory.set(n, { role: roleOf(el), name: callOf(el), tag: tagOf(el), parent: parent ? new WeakRef(parent) : null });
+    memory.set(n, { role: roleOf(el), name: callOf(el), tag: tagOf(el), parent: parent ? new WeakRef(parent) : null, seen: moment });
     return n;
   }
   function get(n) {
     const ref = elements.get(n);
     return (ref && ref.deref()) || null;
   }
-  // The one connected element with the same role, name and, if the old parent still stands, the same parent.
+  // What stood around it: the nearest ancestor that says more than the element itself, in whatever was removed
+  // together with it. A row's "Delete" is told from the next row's by the row.
+  function surroundings(el) {
+    const own = clean(textContentOf(el).slice(0, 400));
+    let node = el;
+    for (let up = 1; up <= 30; up++) {
+      node = parentNodeOf(node);
+      if (!isElement(node)) return null;
+      const text = clean(textContentOf(node).slice(0, 1000));
+      if (text !== own) return { up, tag: tagOf(node), text };
+    }
+    return null;
+  }
+  function standsIn(el, around) {
+    let node = el;
+    for (let i = 0; i < around.up && isElement(node); i++) node = parentNodeOf(node);
+    return isElement(node) && tagOf(node) === around.tag && clean(textContentOf(node).slice(0, 1000)) === around.text;
+  }
+  // The one connected element that took its place: same role, name and surroundings, in the same parent if that
+  // still stands, and not one that was there at the same time as the old one.
   function twin(n) {
     const was = memory.get(n);
-    if (!was) return null;
     const old = get(n);
+    if (!was || !old) return null;
     const parent = was.parent && was.parent.deref();
     const near = parent && connectedOf(parent) ? parent : null;
+    const around = near ? null : surroundings(old);
     let found = null;
     for (const root of near ? [near] : [document, ...shadowRootsIn(document)]) {
       const pool = near ? kidsOf(near) : query(root, was.tag);
       for (const el of pool) {
         if (el === old || !isElement(el) || tagOf(el) !== was.tag || !connectedOf(el)) continue;
-        if (roleOf(el) !== was.role || callOf(el) !== was.name) continue;
+        if (roleOf(el) !== was.role || callOf(el) !== was.name || (around && !standsIn(el, around))) continue;
         if (found) return null;
         found = el;
       }
     }
-    return found;
+    const number = found && numbers.get(found);
+    return number && born.get(number) <= was.seen ? null : found;
   }
-  return { of, get, twin, mark: (n) => `\u0001${n}\u0001`, was: (n) => memory.get(n) || null };
+  // Elements of the last looks are held, so that what was removed can still be compared with what replaced it.
+  const newMoment = () => {
+    moment++;
+    held = [[], ...held.slice(0, 3)];
+  };
+  return { of, get, twin, newMoment, mark: (n) => `\u0001${n}\u0001`, was: (n) => memory.get(n) || null };
 })();
 
 ph.describe = (n) => {

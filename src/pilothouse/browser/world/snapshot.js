@@ -2,6 +2,7 @@
 // Above: the daemon (browser/snapshot.py). Below: tree.js, lines.js.
 
 ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin = 200 } = {}) => withNames(() => {
+  refs.newMoment();
   let root = bodyOf(document) || htmlOf(document);
   if (scope) {
     root = refs.get(scope);

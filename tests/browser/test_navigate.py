@@ -1,0 +1,55 @@
+"""Going somewhere and knowing when one has arrived."""
+
+import pytest
+
+from pilothouse.errors import Failure
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+
+@promise("A08")
+async def test_navigate_answers_url_title_and_status(agent: Agent, site: PageServer) -> None:
+    arrived = await agent.call("navigate", url=site.url("small.html"))
+    assert arrived["url"] == site.url("small.html")
+    assert arrived["title"] == "Small"
+    assert arrived["status"] == 200
+
+
+@promise("A08")
+async def test_a_refused_connection_says_so(agent: Agent) -> None:
+    with pytest.raises(Failure) as refused:
+        await agent.call("navigate", url="http://127.0.0.1:3999/")
+    assert refused.value.code == "navigation_failed"
+    assert "refused" in refused.value.message
+    assert "SOCKS" not in refused.value.message
+
+
+@promise("A08")
+@pytest.mark.parametrize("wait_until", ["load", "domcontentloaded", "networkidle"])
+async def test_every_kind_of_waiting(agent: Agent, site: PageServer, wait_until: str) -> None:
+    arrived = await agent.call("navigate", url=site.url("small.html"), wait_until=wait_until)
+    assert arrived["title"] == "Small"
+
+
+@promise("A08")
+async def test_a_page_that_never_comes_ends_with_the_deadline(agent: Agent, site: PageServer) -> None:
+    with pytest.raises(Failure) as late:
+        await agent.call("navigate", url=site.url("hang"), timeout_ms=400)
+    assert late.value.code == "timeout"
+    assert (await agent.call("navigate", url=site.url("small.html")))["title"] == "Small"
+
+
+@promise("A08")
+async def test_back_and_forward(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("navigate", url=site.url("form.html"))
+    assert (await agent.call("go_back"))["title"] == "Small"
+    assert (await agent.call("go_forward"))["title"] == "Form"
+
+
+@promise("A08")
+async def test_nowhere_to_go_back_to(agent: Agent) -> None:
+    with pytest.raises(Failure) as nowhere:
+        await agent.call("go_back")
+    assert nowhere.value.code == "not_found"

@@ -1,0 +1,37 @@
+"""What all tests share: one page server and one real house with one Chromium per run, one session per test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from tests.house import Agent, House
+from tests.server import PageServer
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """The daemon's own event loop."""
+    return {"uvloop": uvloop.new_event_loop}
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[PageServer]:
+    with PageServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    home: Path = tmp_path_factory.mktemp("house")
+    one = House(home)
+    yield one
+    await one.close()
+
+
+@pytest.fixture
+async def agent(house: House) -> AsyncIterator[Agent]:
+    """A client with a session of its own."""
+    async with house.agent() as one:
+        yield one

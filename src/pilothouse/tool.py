@@ -17,7 +17,8 @@ from pilothouse.errors import Failure
 from pilothouse.result import Result
 from pilothouse.schema import input_schema, output_schema
 
-Target = Annotated[str | list[str], Meta(description="ref, CSS, text=, role=[name=]")]
+# What it may be is told once, at `click` and in the server's instructions: every further telling costs tokens.
+Target = str | list[str]
 TimeoutMs = Annotated[int, Meta(ge=1, le=600_000)]
 Url = Annotated[str, Meta(max_length=65_536)]  # an address that will be opened: the gate checks it first
 

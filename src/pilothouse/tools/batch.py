@@ -33,7 +33,7 @@ async def batch(
     run: Runner,
     progress: Progress,
 ) -> Result[Steps]:
-    """Run steps in order in one call; stops at the first failure."""
+    """Run steps in order; stops at the first failure."""
     results: list[dict[str, Any]] = []
     lines: list[str] = []
     for index, step in enumerate(steps):

@@ -18,7 +18,7 @@ Level = Literal["log", "debug", "info", "warn", "error"]
 class Logs(msgspec.Struct):
     lines: list[dict[str, Any]]
     next: int
-    total: int
+    total: int = 0
 
 
 @tool(Access.READ, core=True, live=False, example={"level": ["error"]}, aliases=("browser.console.getRecent",))
@@ -26,7 +26,7 @@ async def get_console_logs(
     tab: Tab,
     level: list[Level] = [],
     pattern: Annotated[str, Meta(description="regular expression")] = "",
-    since: Annotated[int, Meta(ge=0, description="epoch ms, or `next` of the last answer")] = 0,
+    since: Annotated[int, Meta(ge=0, description="epoch ms, or the last `next`")] = 0,
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Result[Logs]:
     """Console lines and exceptions of the tab."""

@@ -14,8 +14,8 @@ from pilothouse.tool import Access, tool
 
 class Handled(msgspec.Struct):
     kind: str
-    message: str
-    accepted: bool
+    message: str = ""
+    accepted: bool = False
 
 
 @tool(Access.WRITE, core=True, queued=False, live=False, example={"accept": True})

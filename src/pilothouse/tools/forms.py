@@ -36,7 +36,7 @@ async def fill_form(
     submit: Annotated[bool, Meta(description="then press Enter")] = False,
     snapshot: Want = None,
 ) -> Result[Acted]:
-    """Fill several fields of any kind (text, select, checkbox, date …)."""
+    """Fill fields of any kind: text, select, checkbox, date …"""
     done: list[str] = []
     notes: list[str] = []
     for index, field in enumerate(fields):
@@ -81,7 +81,7 @@ async def upload_file(
     paths: Annotated[list[str], Meta(max_length=50)] = [],
     files: Annotated[list[File], Meta(max_length=50)] = [],
 ) -> Result[Acted]:
-    """Put files into a file input, or into the file chooser that is open (no target)."""
+    """Put files into a file input, or without target into the open file chooser."""
     contents = [(file.name, _decoded(file)) for file in files]
     names = await upload.upload(tab, target, paths, contents)
     return await acted(tab, f"chose {', '.join(names)}")

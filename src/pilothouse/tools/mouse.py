@@ -17,7 +17,7 @@ Modifier = Literal["Alt", "Control", "Meta", "Shift"]
 @tool(Access.WRITE, core=True, example={"target": "#go"}, aliases=("browser.click",))
 async def click(
     tab: Tab,
-    target: Target,
+    target: Annotated[Target, Meta(description="ref, CSS, text=, role=[name=]")],
     button: Literal["left", "right", "middle"] = "left",
     count: Annotated[int, Meta(ge=1, le=3)] = 1,
     modifiers: list[Modifier] = [],

@@ -21,7 +21,7 @@ BODY_SHOWN = 10_000
 class Log(msgspec.Struct):
     requests: list[dict[str, Any]]
     next: int
-    total: int
+    total: int = 0
 
 
 class Detail(msgspec.Struct):
@@ -31,15 +31,15 @@ class Detail(msgspec.Struct):
 @tool(Access.READ, core=True, live=False, example={"status_min": 400}, aliases=("browser.network.getRecent",))
 async def get_network_log(
     tab: Tab,
-    url_pattern: Annotated[str, Meta(description="part of it, or a glob with *")] = "",
+    url_pattern: Annotated[str, Meta(description="part, or glob with *")] = "",
     method: list[str] = [],
-    type: Annotated[list[str], Meta(description="Document, XHR, Fetch, WebSocket …")] = [],  # noqa: A002
+    type: Annotated[list[str], Meta(description="Document, Fetch, XHR …")] = [],  # noqa: A002
     status_min: Status = 0,
     status_max: Status = 999,
-    since: Annotated[int, Meta(ge=0, description="epoch ms, or `next` of the last answer")] = 0,
+    since: Annotated[int, Meta(ge=0, description="epoch ms, or the last `next`")] = 0,
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Result[Log]:
-    """Requests of the tab; details by get_network_request."""
+    """Requests of the tab."""
     fits = patterns.address(url_pattern) if url_pattern else None
     methods, kinds = {one.upper() for one in method}, {one.lower() for one in type}
     found = [

@@ -28,10 +28,10 @@ class Hits(msgspec.Struct):
     total: int
 
 
-class Text(msgspec.Struct, omit_defaults=True):
+class Text(msgspec.Struct):
     text: str
-    page: int
-    pages: int
+    page: int = 1
+    pages: int = 1
 
 
 class Picture(msgspec.Struct, omit_defaults=True):

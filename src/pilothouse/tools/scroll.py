@@ -16,9 +16,9 @@ Pixels = Annotated[int, Meta(ge=-1_000_000, le=1_000_000)]
 
 
 class Scrolled(msgspec.Struct):
-    x: int
     y: int
     at_end: bool
+    x: int = 0
 
 
 @tool(Access.VISIT, core=True, example={"direction": "down"})
@@ -30,7 +30,7 @@ async def scroll(
     target: str | list[str] | None = None,
     to: Literal["top", "bottom"] | None = None,
 ) -> Result[Scrolled]:
-    """Scroll the page, or the scroller at target: by a screenful, by dx/dy pixels, or to an end."""
+    """Scroll the page, or what scrolls at target."""
     frame, local = await optional_scope(tab, target)
     world = await tab.frames.ready(frame, 10)
     mark = Mark(tab, frame)
@@ -41,4 +41,4 @@ async def scroll(
     end = " (the end)" if moved["atEnd"] else ""
     still = "" if moved["moved"] else "nothing moved: "
     text = f"{still}at {moved['y']} of {moved['height']} px{end}"
-    return Result(text, Scrolled(moved["x"], moved["y"], moved["atEnd"]))
+    return Result(text, Scrolled(moved["y"], moved["atEnd"], moved["x"]))

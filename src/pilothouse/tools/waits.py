@@ -19,10 +19,10 @@ class Met(msgspec.Struct):
 async def wait_for(
     tab: Tab,
     text: str = "",
-    gone: Annotated[str, Meta(description="text or target that has to vanish")] = "",
+    gone: Annotated[str, Meta(description="text or target to vanish")] = "",
     target: str | list[str] | None = None,
-    url: Annotated[str, Meta(description="part of it, or a glob with *")] = "",
-    function: Annotated[str, Meta(description="JS expression that turns true")] = "",
+    url: Annotated[str, Meta(description="part, or glob with *")] = "",
+    function: Annotated[str, Meta(description="JS turning true")] = "",
     idle: Annotated[bool, Meta(description="network idle")] = False,
     timeout_ms: TimeoutMs = 10_000,
 ) -> Result[Met]:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 import uvicorn
 from starlette.applications import Starlette
@@ -197,7 +197,7 @@ async def status(request: Request) -> Response:
 
 async def big_json(request: Request) -> Response:
     row = {"id": 1, "text": "x" * 80}
-    rows = [row] * (_number(request, "kb", 100) * 1024 // len(json.dumps(row)) + 1)
+    rows = [row] * (_number(request, "kb", 100) * 1024 // len(json.dumps(row, separators=(",", ":"))) + 1)
     return JSONResponse({"rows": rows})
 
 
@@ -214,6 +214,13 @@ async def headers(request: Request) -> Response:
     answer = _html("Headers", "<h1>Headers</h1><button onclick=\"this.textContent='Clicked'\">Click</button>")
     answer.headers.update(dict(request.query_params))
     return answer
+
+
+async def inline(request: Request) -> Response:
+    """The very document that the query holds: `body`, its media `type`; everything else is a response header."""
+    query = dict(request.query_params)
+    body, media_type = query.pop("body", ""), query.pop("type", "text/html; charset=utf-8")
+    return Response(body, headers={"Content-Type": media_type, **query})
 
 
 class _Pages(StaticFiles):
@@ -247,6 +254,7 @@ def app() -> Starlette:
             Route("/big.json", big_json),
             Route("/set-cookie", set_cookie),
             Route("/headers", headers),
+            Route("/inline", inline),
             Route("/favicon.ico", lambda _: Response(status_code=204)),
             Mount("/", _Pages(directory=PAGES, html=True)),
         ]
@@ -282,6 +290,10 @@ class PageServer:
 
     def url(self, path: str = "", *, other: bool = False) -> str:
         return f"{self.other_origin if other else self.origin}/{path.lstrip('/')}"
+
+    def inline(self, body: str, *, other: bool = False, **query: str) -> str:
+        """The address of a document given here and now."""
+        return self.url(f"inline?{urlencode({'body': body, **query})}", other=other)
 
     def start(self) -> Self:
         # Listening before the thread runs: the first request waits in the backlog, so nobody polls for readiness.

@@ -31,7 +31,7 @@ from pilothouse.tool import Progress, Registry, Step, Tool
 log = logging.getLogger(__name__)
 
 GRACE_S = 0.3  # a tool may end its own wait first, with the better error
-PROBE_S = 0.3
+PROBE_S = 0.5  # a page that takes longer to say anything is stuck; both together stay below a second
 EVENTS_SHOWN = 8
 
 
@@ -190,7 +190,7 @@ class Gate:
         except TimeoutError:
             raise await self._too_late(visit, timeout_s) from None
         except Failure as failure:
-            if failure.code == "timeout" and tab and await _freed(tab):
+            if failure.code == "timeout" and tab and await tab.free(PROBE_S):
                 failure.message += "; the page's script did not answer and was broken off"
             raise
         finally:
@@ -232,7 +232,7 @@ class Gate:
 
     async def _too_late(self, visit: _Visit, timeout_s: float) -> Failure:
         what = f"{visit.call.tool} did not end within {timeout_s:g} s"
-        if visit.tab and await _freed(visit.tab):
+        if visit.tab and await visit.tab.free(PROBE_S):
             what += "; the page's script did not answer and was broken off"
         return Failure("timeout", what, suggestions=["look at the page (get_page_state), then decide"])
 
@@ -342,21 +342,6 @@ def _given_to(tool: Tool, args: msgspec.Struct) -> dict[str, Any]:
 
 async def _no_progress(done: float, total: float | None, message: str) -> None:
     return None
-
-
-async def _freed(tab: Tab) -> bool:
-    """Break off a script that keeps the page from answering; False when the page answers well."""
-    if tab.closed or tab.dialog or tab.crashed:
-        return False
-    try:
-        await tab.channel.send("Runtime.evaluate", expression="0", timeout=PROBE_S)
-    except Failure as failure:
-        if failure.code == "timeout":
-            tab.free()
-            return True
-    except ProtocolError:
-        pass
-    return False
 
 
 async def _translated(visit: _Visit, error: Exception) -> Failure:

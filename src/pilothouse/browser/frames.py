@@ -4,12 +4,12 @@ Above: tab. Below: world, cdp. Cross-origin frames have a channel of their own; 
 A frame that moves between processes is "swapped": it keeps its id and gets another channel.
 """
 
-import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from pilothouse.browser import world
-from pilothouse.browser.world import World
+from pilothouse.browser.signal import Signal
+from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import Channel
 from pilothouse.errors import Failure
 
@@ -27,28 +27,26 @@ class Frame:
         self.loader_id = ""
         self.world: World | None = None
         self.page_context: tuple[str, int] | None = None  # the page's own world: unique id and number
+        self.document_handle = ""  # the page's own document as a remote object
         self.navigating = False
         # Where this frame's element is in its parent: the parent's world and the local ref there.
         self.owner: tuple[str, int] | None = None
-        self.arrived = asyncio.Event()
-
-    def settle_world(self, found: World) -> None:
-        self.world = found
-        self.arrived.set()
 
     def drop_world(self) -> None:
         self.world = None
         self.page_context = None
-        self.arrived.clear()
+        self.document_handle = ""
 
 
 class Frames:
-    """`on_world_gone(uid)` tells that a document can never be reached again."""
+    """`on_world_gone(uid)` tells that a document can never be reached again; `hindrance` why the tab is mute now."""
 
-    def __init__(self, main_id: str, channel: Channel) -> None:
+    def __init__(self, main_id: str, channel: Channel, signal: Signal, hindrance: Callable[[], Failure | None]) -> None:
         self.main = Frame(main_id, "", channel)
         self._by_id: dict[str, Frame] = {main_id: self.main}
         self._worlds: dict[str, World] = {}
+        self._signal = signal
+        self._hindrance = hindrance
         self.on_world_gone: Callable[[str], None] = lambda uid: None
         self.follow(channel)
 
@@ -71,18 +69,23 @@ class Frames:
 
     async def ready(self, frame: Frame, timeout: float) -> World:
         """The frame's world, waiting for it while a document is being replaced."""
-        if frame.world is None:
-            try:
-                await asyncio.wait_for(frame.arrived.wait(), timeout)
-            except TimeoutError:
-                raise Failure("timeout", "the page's document did not appear in time") from None
-        assert frame.world
-        return frame.world
+
+        def over() -> object:
+            return frame.world or frame.id not in self._by_id or self._hindrance()
+
+        in_time = await self._signal.until(over, timeout)
+        if frame.world:
+            return frame.world
+        if failure := self._hindrance():
+            raise failure
+        if in_time:
+            raise WorldGone("the frame was removed")
+        raise Failure("timeout", "the page's document did not appear in time")
 
     def follow(self, channel: Channel) -> None:
         channel.on("Page.frameAttached", lambda p: self._attached(channel, p))
         channel.on("Page.frameDetached", self._detached)
-        channel.on("Page.frameNavigated", lambda p: self.navigated(channel, p["frame"]))
+        channel.on("Page.frameNavigated", lambda p: self.navigated(channel, p["frame"], p.get("type", "")))
         channel.on("Page.navigatedWithinDocument", self._moved)
         channel.on("Page.frameStartedLoading", lambda p: self._loading(p["frameId"], True))
         channel.on("Page.frameStoppedLoading", lambda p: self._loading(p["frameId"], False))
@@ -106,15 +109,27 @@ class Frames:
             frame.drop_world()
             if parent:
                 frame.channel = parent.channel
-        for uid in [uid for uid, one in self._worlds.items() if one.channel is channel]:
-            self._context_lost(uid)
 
-    def navigated(self, channel: Channel, info: dict[str, Any]) -> None:
+    def navigated(self, channel: Channel, info: dict[str, Any], kind: str = "") -> None:
         frame = self._frame(info["id"], channel)
+        if frame is self.main and frame.loader_id != info["loaderId"]:
+            # The old document's frames went with it, without a word when the browser keeps it for going back.
+            # A document that comes back has brought the worlds of its frames already.
+            back = kind == "BackForwardCacheRestore"
+            self._by_id = {one.id: one for one in self if one is frame or (back and self._has_come(one))}
         frame.parent = info.get("parentId", frame.parent)
         frame.url = info["url"] + info.get("urlFragment", "")
         frame.name = info.get("name", "")
         frame.loader_id = info["loaderId"]
+
+    def _has_come(self, frame: Frame) -> bool:
+        return frame.world is not None or frame.channel is not self.main.channel
+
+    def merge(self, channel: Channel, tree: dict[str, Any]) -> None:
+        """A tree as `Page.getFrameTree` tells it: what was there before anybody listened, or came back."""
+        self.navigated(channel, tree["frame"])
+        for child in tree.get("childFrames", []):
+            self.merge(channel, child)
 
     def _frame(self, frame_id: str, channel: Channel) -> Frame:
         frame = self._by_id.get(frame_id)
@@ -134,6 +149,7 @@ class Frames:
         for child in self.children(frame):
             self._detached({"frameId": child.id})
         self._by_id.pop(frame.id, None)
+        self._signal.stir()
 
     def _moved(self, params: dict[str, Any]) -> None:
         if frame := self._by_id.get(params["frameId"]):
@@ -156,7 +172,8 @@ class Frames:
         elif context["name"] == world.NAME:
             found = World(channel, context["uniqueId"], context["id"], frame_id)
             self._worlds[found.uid] = found
-            frame.settle_world(found)
+            frame.world = found
+            self._signal.stir()
             self._forget_old()
 
     def _context_lost(self, uid: str) -> None:
@@ -172,6 +189,10 @@ class Frames:
         live = {frame.world.uid for frame in self._by_id.values() if frame.world}
         for uid in [uid for uid in self._worlds if uid not in live][:-KEPT_WORLDS]:
             self._context_lost(uid)
+
+    def lose(self, channel: Channel) -> None:
+        """The process behind a channel crashed, and every document in it."""
+        self._cleared(channel)
 
     def _cleared(self, channel: Channel) -> None:
         """Sent when a document is replaced; a document kept for going back comes again with the same worlds."""

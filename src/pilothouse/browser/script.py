@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from pilothouse.browser.locate import Element, locate
-from pilothouse.browser.settle import Mark, settle
+from pilothouse.browser.settle import Mark, settle_script
 from pilothouse.browser.tab import Tab
 from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
@@ -34,7 +34,7 @@ async def evaluate(
     if _illegal(reply):
         body = _declaration(expression, with_element=bool(element), body=True)
         reply = await _run(frame.channel, body, arguments, where, timeout)
-    await settle(tab, mark)
+    await settle_script(tab, mark)
     return _value(reply)
 
 

@@ -42,6 +42,14 @@ async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S) -> None:
     await _follow(tab, mark, loop.time() + timeout)
 
 
+async def settle_script(tab: "Tab", mark: Mark) -> None:
+    """After a caller's own script, which most often only reads: a window is kept open only if it had an effect."""
+    loop = asyncio.get_running_loop()
+    mark.acted_at = loop.time()
+    if await _follow(tab, mark, loop.time() + NAVIGATION_S):
+        tab.mark = mark
+
+
 async def wait_out(tab: "Tab", mark: Mark, timeout: float) -> None:
     """At the next call: the rest of the window, unless a navigation ends it, then whatever began in it."""
     loop = asyncio.get_running_loop()
@@ -57,23 +65,29 @@ def _busy(tab: "Tab", mark: Mark) -> bool:
     return tab.navigating or not tab.document.dom_ready or bool(_open_requests(tab, mark))
 
 
-async def _follow(tab: "Tab", mark: Mark, end: float) -> None:
+async def _follow(tab: "Tab", mark: Mark, end: float) -> bool:
+    """Until the page rests; whether there was anything to wait for."""
     loop = asyncio.get_running_loop()
+    effect = False
     restless_until = loop.time() + RESTLESS_S
     while not (tab.dialog or tab.closed or tab.crashed):
         moved = await _tick(tab, mark.frame)
         if tab.navigating or tab.document is not mark.document:
             await _new_document(tab, end - loop.time())
-            return
+            return True
         if mark.frame.navigating and mark.frame is not tab.frames.main:
             await tab.signal.until(lambda: not mark.frame.navigating or tab.dialog, min(REQUESTS_S, end - loop.time()))
+            effect = True
             continue
         if waiting := _open_requests(tab, mark):
             if not await _requests(tab, waiting, min(REQUESTS_S, end - loop.time())):
                 mark.given_up |= {request.id for request in waiting}
+            effect = True
             continue
         if not moved or loop.time() > min(restless_until, end):
-            return
+            return effect
+        effect = True
+    return True
 
 
 def _open_requests(tab: "Tab", mark: Mark) -> list[Request]:

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-import msgspec
-
 from pilothouse.browser import settle, world
 from pilothouse.browser.console import Console, Line
+from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
 from pilothouse.browser.frames import Frame, Frames
 from pilothouse.browser.network import Network
 from pilothouse.browser.refs import Refs
@@ -37,38 +36,6 @@ class Home(Protocol):
     def explain(self, url: str) -> str: ...
 
 
-class Document:
-    """One loaded document of the main frame."""
-
-    def __init__(self, loader_id: str, url: str, *, whole: bool = False) -> None:
-        self.loader_id = loader_id
-        self.url = url
-        self.dom_ready = whole
-        self.loaded = whole
-        self.told: set[tuple[str, int]] = set()  # nodes whose click listeners the walker knows of
-
-
-class Dialog(msgspec.Struct, frozen=True):
-    kind: str  # alert | confirm | prompt | beforeunload
-    message: str
-    default: str
-
-
-class FileChooser(msgspec.Struct, frozen=True):
-    backend_node_id: int
-    multiple: bool
-
-
-class Seen:
-    """What the caller has read of this tab: the base of differences and of the next page."""
-
-    def __init__(self) -> None:
-        self.document: Document | None = None
-        self.lines: list[str] = []
-        self.changes: dict[str, int] = {}
-        self.ends: dict[int, str] = {}  # page number -> its last line
-
-
 class Tab:
     def __init__(self, home: Home, target_id: str, channel: Channel, *, opener: str = "") -> None:
         self.name = ""
@@ -76,7 +43,8 @@ class Tab:
         self.opener = opener
         self.title = ""
         self.channel = channel
-        self.frames = Frames(target_id, channel)
+        self.signal = Signal()
+        self.frames = Frames(target_id, channel, self.signal, self.hindrance)
         self.refs = Refs()
         self.frames.on_world_gone = self.refs.forget
         self.network = Network(home.explain)
@@ -89,7 +57,6 @@ class Tab:
         self.crashed = False
         self.closed = False
         self.moves = 0  # navigations within a document
-        self.signal = Signal()
         self.turn = asyncio.Lock()
         self.mark: settle.Mark | None = None
         self.seen = Seen()
@@ -97,7 +64,8 @@ class Tab:
         # Keys go where the last action was: a cross-origin frame listens on its own channel.
         self.typing_into: Channel = channel
         self._home = home
-        self._children: dict[str, tuple[Channel, str]] = {}
+        self._end: Failure | None = None
+        self._children: dict[str, tuple[Channel, str]] = {}  # channel and, for a frame, its id
         self._errors_told: list[float] = []
         self._running: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._listen()
@@ -105,7 +73,7 @@ class Tab:
 
     @property
     def url(self) -> str:
-        return self.frames.main.url or self.document.url
+        return self.document.unreachable or self.frames.main.url or self.document.url
 
     @property
     def folder(self) -> Path:
@@ -143,13 +111,26 @@ class Tab:
             await settle.wait_out(self, mark, timeout)
             self.check_dialog()
 
+    def hindrance(self) -> Failure | None:
+        """Why the page cannot answer now, if it cannot."""
+        if self.closed:
+            return self._ended()
+        if self.crashed:
+            return Failure("tab_crashed", "the tab's renderer crashed during the call")
+        return self._dialog_failure(self.dialog) if self.dialog else None
+
     def check_open(self) -> None:
         if self.closed:
-            raise Failure("tab_closed", f"tab {self.name} is closed", suggestions=["list_tabs shows what is open"])
+            raise self._ended()
+
+    def _ended(self) -> Failure:
+        if self._end:
+            return Failure(self._end.code, self._end.message, suggestions=["repeat the step: a new browser is started"])
+        return Failure("tab_closed", f"tab {self.name} is closed", suggestions=["list_tabs shows what is open"])
 
     def check_dialog(self) -> None:
         if self.dialog:
-            raise self._dialog_failure()
+            raise self._dialog_failure(self.dialog)
 
     async def answer_dialog(self, accept: bool, text: str) -> None:
         self.dialog = None  # at once: the next one may open before the answer is confirmed
@@ -162,14 +143,16 @@ class Tab:
 
     async def revive(self) -> None:
         """A crashed renderer is replaced by navigating on the same channel."""
-        self.crashed = False
+        before = self.document
         await self.channel.send("Page.navigate", url=self.url or "about:blank", timeout=REVIVE_TIMEOUT_S)
-        await self.signal.until(lambda: self.document.dom_ready, REVIVE_TIMEOUT_S)
+        await self.signal.until(lambda: self.document is not before and self.document.dom_ready, REVIVE_TIMEOUT_S)
 
-    def free(self) -> None:
-        """Break off script that never ends, in every process of the tab."""
-        for channel in self.channels():
-            channel.post("Runtime.terminateExecution", steadfast=True, timeout=2)
+    async def free(self, patience_s: float) -> bool:
+        """Break off script that keeps a process of the tab from answering; False when all of them answer."""
+        if self.hindrance():
+            return False
+        frames = [self.channel, *(channel for channel, frame_id in self._children.values() if frame_id)]
+        return any(await asyncio.gather(*(_freed(channel, patience_s) for channel in frames)))
 
     async def call(self, function: str, *args: Any, timeout: float = world.CALL_TIMEOUT_S) -> Any:
         """Ask the current frame's world; once more if its document was replaced meanwhile."""
@@ -204,7 +187,7 @@ class Tab:
             channel.post("Emulation.setFocusEmulationEnabled", enabled=True)
             channel.post("Page.setInterceptFileChooserDialog", enabled=True)
         channel.post("Target.setAutoAttach", **AUTO_ATTACH)
-        channel.on("Target.attachedToTarget", self._child_attached)
+        channel.on("Target.attachedToTarget", lambda p: self._child_attached(channel, p))
         channel.on("Target.detachedFromTarget", lambda p: self._child_detached(p["sessionId"]))
         self.network.follow(channel)
         self.console.follow(channel)
@@ -223,14 +206,15 @@ class Tab:
             self.network.durable = False
             channel.post("Network.enable", **_BUFFERS)
 
-    def _child_attached(self, params: dict[str, Any]) -> None:
+    def _child_attached(self, parent: Channel, params: dict[str, Any]) -> None:
         info = params["targetInfo"]
-        channel = self.channel.sibling(params["sessionId"])
+        channel = parent.child(params["sessionId"])
         kind = info["type"]
         self._children[channel.id] = (channel, info["targetId"] if kind == "iframe" else "")
         if kind == "iframe":
             self.frames.take_over(info["targetId"], info.get("parentFrameId", ""), channel)
             self._follow_navigation(channel)
+            channel.on("Inspector.targetCrashed", lambda p: self._frame_crash(channel, info["url"]))
         self.prepare(channel, page=kind == "iframe")
         channel.post("Runtime.runIfWaitingForDebugger")
 
@@ -249,11 +233,11 @@ class Tab:
         on("Page.loadEventFired", lambda p: self._reached(load=True))
         on("Page.javascriptDialogOpening", self._dialog_opening)
         on("Page.javascriptDialogClosed", lambda p: self._dialog_closed())
-        on("Page.fileChooserOpened", self._file_chooser_opened)
         on("Inspector.targetCrashed", lambda p: self._crash())
         self._follow_navigation(self.channel)
 
     def _follow_navigation(self, channel: Channel) -> None:
+        channel.on("Page.fileChooserOpened", lambda p: self._file_chooser_opened(channel, p))
         channel.on("Page.frameRequestedNavigation", self._requested)
         channel.on("Page.frameStartedNavigating", self._started)
         channel.on("Page.frameStoppedLoading", self._stopped)
@@ -281,12 +265,21 @@ class Tab:
         if info["id"] != self.target_id:
             return
         restored = params.get("type") == "BackForwardCacheRestore"
-        self.document = Document(info["loaderId"], info["url"], whole=restored)
+        self.document = Document(
+            info["loaderId"], info["url"], whole=restored, unreachable=info.get("unreachableUrl", "")
+        )
         self.frame = None
         self.file_chooser = None
         self.crashed = False
-        self._home.report("navigation", self, info["url"])
+        self._home.report("navigation", self, self.url)
+        if restored:
+            self.channel.post("Page.getFrameTree").add_done_callback(self._frames_told)
         self._set_navigating(False)
+
+    def _frames_told(self, reply: asyncio.Future[dict[str, Any]]) -> None:
+        """A document that came back brings its frames without announcing them."""
+        if not reply.cancelled() and not reply.exception():
+            self.frames.merge(self.channel, reply.result()["frameTree"])
 
     def _moved(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:
@@ -303,15 +296,14 @@ class Tab:
         self.dialog = Dialog(params["type"], params["message"][:2000], params.get("defaultPrompt", ""))
         self._home.report("dialog", self, f'{self.dialog.kind} "{self.dialog.message}"')
         for channel in self.channels():
-            channel.interrupt(self._dialog_failure())
+            channel.interrupt(self._dialog_failure(self.dialog))
         self.signal.stir()
 
-    def _dialog_failure(self) -> Failure:
-        assert self.dialog
+    def _dialog_failure(self, dialog: Dialog) -> Failure:
         return Failure(
             "dialog_open",
-            f"tab {self.name} shows a {self.dialog.kind} dialog",
-            details={"kind": self.dialog.kind, "message": self.dialog.message},
+            f"tab {self.name} shows a {dialog.kind} dialog",
+            details={"kind": dialog.kind, "message": dialog.message},
             suggestions=["answer it: handle_dialog(accept=true) or handle_dialog(accept=false)"],
         )
 
@@ -319,9 +311,9 @@ class Tab:
         self.dialog = None
         self.signal.stir()
 
-    def _file_chooser_opened(self, params: dict[str, Any]) -> None:
+    def _file_chooser_opened(self, channel: Channel, params: dict[str, Any]) -> None:
         if node := params.get("backendNodeId"):
-            self.file_chooser = FileChooser(node, params.get("mode") == "selectMultiple")
+            self.file_chooser = FileChooser(channel, node, params.get("mode") == "selectMultiple")
             self._home.report("file_chooser", self, "the page asks for a file: call upload_file")
 
     def _script_failed(self, line: Line) -> None:
@@ -338,12 +330,33 @@ class Tab:
         self.navigating = False
         self._home.report("crash", self, f"the renderer of {self.url[:200]} crashed")
         for channel in self.channels():
+            self.frames.lose(channel)
             channel.interrupt(Failure("tab_crashed", "the tab's renderer crashed during the call"))
         self.signal.stir()
 
-    def shut(self) -> None:
-        self.closed = True
+    def _frame_crash(self, channel: Channel, url: str) -> None:
+        self._home.report("crash", self, f"the renderer of the frame {url[:200]} crashed")
+        self.frames.lose(channel)
+        channel.interrupt(Failure("tab_crashed", "the frame's renderer crashed during the call"))
         self.signal.stir()
+
+    def shut(self, why: Failure | None = None) -> None:
+        self.closed = True
+        self._end = why
+        self.signal.stir()
+
+
+async def _freed(channel: Channel, patience_s: float) -> bool:
+    try:
+        await channel.send("Runtime.evaluate", expression="0", timeout=patience_s)
+    except ProtocolError:
+        return False
+    except Failure as failure:
+        if failure.code != "timeout":
+            return False
+        channel.post("Runtime.terminateExecution", steadfast=True, timeout=2)
+        return True
+    return False
 
 
 _BUFFERS: dict[str, Any] = {"maxTotalBufferSize": 64 * 1024 * 1024, "maxResourceBufferSize": 16 * 1024 * 1024}

@@ -4,6 +4,7 @@ Above: snapshot. Below: world, cdp.
 """
 
 import asyncio
+import contextlib
 
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.tab import Tab
@@ -13,7 +14,6 @@ from pilothouse.cdp.connection import ProtocolError
 _CLICKS = {"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick", "touchstart", "touchend"}
 MAX_NEW = 64  # listeners or hosts looked at in one snapshot; more wait for the next one
 MAX_FRAMES = 20
-GROUP = "pilothouse"
 
 
 async def tell_listeners(tab: Tab) -> None:
@@ -22,20 +22,18 @@ async def tell_listeners(tab: Tab) -> None:
     Inner frames first: the world is shared by all frames of a process, and whoever resolves a node first decides
     whose prototypes it gets, so a frame's nodes must be its own before a parent, which sees them too, asks.
     """
-    for frame in reversed([one for one in tab.frames if one.world][:MAX_FRAMES]):
-        try:
-            await _tell(tab, frame)
-        except (ProtocolError, WorldGone):
-            continue  # this document was replaced; its successor is told next time
+    frames = [frame for frame in tab.frames if frame.world][:MAX_FRAMES]
+    found = await asyncio.gather(*(_listening(frame) for frame in frames))
+    for frame, nodes in reversed(list(zip(frames, found, strict=True))):
+        fresh = sorted({(frame.channel.id, node) for node in nodes} - tab.document.told)[:MAX_NEW]
+        if fresh and frame.world:
+            tab.document.told |= set(fresh)
+            await _mark(frame.world, [node for _, node in fresh])
 
 
-async def _tell(tab: Tab, frame: Frame) -> None:
-    world, told = frame.world, tab.document.told
-    nodes = {(frame.channel.id, node) for node in await _listening(frame)}
-    fresh = sorted(nodes - told)[:MAX_NEW]
-    if fresh and world:
-        told |= set(fresh)
-        elements = [one for one in await _resolve(world, [node for _, node in fresh]) if one]
+async def _mark(world: World, nodes: list[int]) -> None:
+    elements = [one for one in await _resolve(world, nodes) if one]
+    with contextlib.suppress(WorldGone):  # its successor is told next time
         await world.call_with("markClickable", *elements)
 
 
@@ -50,16 +48,25 @@ async def open_roots(world: World, hosts: list[int]) -> bool:
 
 
 async def _listening(frame: Frame) -> set[int]:
-    """Nodes with click listeners. The document must be the page's own world's: with one of an isolated world the
-    handlers are wrapped across worlds, and Chromium 156's renderer crashes soon after (M)."""
-    if frame.page_context is None:
-        return set()
-    send = frame.channel.send
-    document = await send(
-        "Runtime.evaluate", expression="document", uniqueContextId=frame.page_context[0], objectGroup=GROUP
-    )
-    found = await send("DOMDebugger.getEventListeners", objectId=document["result"]["objectId"], depth=-1, pierce=True)
-    frame.channel.post("Runtime.releaseObjectGroup", objectGroup=GROUP)
+    """Nodes with click listeners.
+
+    The document must be the page's own world's: with one of an isolated world the handlers are wrapped across worlds,
+    and Chromium 156's renderer crashes soon after (M). It belongs to no object group, or every handler would be
+    wrapped, and kept, each time.
+    """
+    try:
+        if not frame.document_handle and frame.page_context:
+            reply = await frame.channel.send(
+                "Runtime.evaluate", expression="document", uniqueContextId=frame.page_context[0]
+            )
+            frame.document_handle = reply["result"]["objectId"]
+        if not frame.document_handle:
+            return set()
+        found = await frame.channel.send(
+            "DOMDebugger.getEventListeners", objectId=frame.document_handle, depth=-1, pierce=True
+        )
+    except ProtocolError:
+        return set()  # the document was replaced meanwhile
     return {one["backendNodeId"] for one in found["listeners"] if one["type"] in _CLICKS and "backendNodeId" in one}
 
 

@@ -53,6 +53,6 @@ async def _into_chooser(tab: Tab, chosen: list[Path]) -> None:
     if len(chosen) > 1 and not chooser.multiple:
         raise Failure("bad_request", "the page takes one file only")
     tab.file_chooser = None
-    await tab.channel.send(
+    await chooser.channel.send(
         "DOM.setFileInputFiles", files=[str(one) for one in chosen], backendNodeId=chooser.backend_node_id
     )

@@ -5,14 +5,17 @@ interruption (a crash, a dialog), whichever comes first; nothing waits for ever.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from pilothouse.cdp.decode import decode
+from pilothouse.cdp.decode import decode, mend
 from pilothouse.cdp.transport import Transport
 from pilothouse.errors import Failure
+
+log = logging.getLogger(__name__)
 
 CALL_TIMEOUT_S = 30.0
 
@@ -59,6 +62,7 @@ class Channel:
         self.gone: Failure | None = None
         self._connection = connection
         self._handlers: dict[str, list[Handler]] = {}
+        self._children: set[str] = set()
 
     def post(
         self, method: str, *, timeout: float = CALL_TIMEOUT_S, steadfast: bool = False, **params: Any
@@ -77,8 +81,9 @@ class Channel:
         handlers.append(handler)
         return lambda: handlers.remove(handler) if handler in handlers else None
 
-    def sibling(self, session_id: str) -> "Channel":
-        """The channel of a child target that was attached through this one."""
+    def child(self, session_id: str) -> "Channel":
+        """The channel of a target that was attached through this one; it ends with this one at the latest."""
+        self._children.add(session_id)
         return self._connection.channel(session_id)
 
     def interrupt(self, failure: Failure) -> None:
@@ -88,13 +93,19 @@ class Channel:
     def end(self, failure: Failure) -> None:
         self.gone = self.gone or failure
         self._connection.fail(self, failure, steadfast_too=True)
+        for session_id in self._children:
+            self._connection.drop(session_id, failure)
 
     def dispatch(self, method: str, raw: msgspec.Raw) -> None:
         handlers = self._handlers.get(method)
-        if handlers:
-            params = decode(raw)
-            for handler in tuple(handlers):
+        if not handlers:
+            return
+        params = decode(raw)
+        for handler in tuple(handlers):
+            try:
                 handler(params)
+            except Exception:  # one listener's mistake must not cost everybody the browser
+                log.exception("a listener of %s failed", method)
 
 
 class Connection:
@@ -117,44 +128,53 @@ class Connection:
         future: asyncio.Future[dict[str, Any]] = loop.create_future()
         future.add_done_callback(_heard)
         if channel.gone is not None:
-            future.set_exception(channel.gone)
+            future.set_exception(_copy(channel.gone))
             return future
         self._last_id = number = self._last_id + 1
-        timer = loop.call_later(timeout, self._expire, number, timeout)
-        self._pending[number] = _Pending(future, channel, method, timer, steadfast)
         command: dict[str, Any] = {"id": number, "method": method, "params": params}
         if channel.id:
             command["sessionId"] = channel.id
-        self._transport.send(_encode(command))
+        frame = _encoded(command)
+        timer = loop.call_later(max(timeout, 0), self._expire, number, timeout)
+        self._pending[number] = _Pending(future, channel, method, timer, steadfast)
+        self._transport.send(frame)
         return future
 
     def fail(self, channel: Channel, failure: Failure, *, steadfast_too: bool = False) -> None:
         hit = [n for n, p in self._pending.items() if p.channel is channel and (steadfast_too or not p.steadfast)]
         for number in hit:
-            self._settle(number, failure)
+            self._settle(number, _copy(failure))
+
+    def drop(self, session_id: str, failure: Failure) -> None:
+        """A session is over."""
+        if channel := self._channels.pop(session_id, None):
+            channel.end(failure)
 
     async def close(self) -> None:
         await self._transport.close()
 
     def _receive(self, data: bytes) -> None:
         try:
-            frame = _envelope(data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            frame = _envelope(_encode(decode(data)))
+            self._take(_frame(data))
+        except (ValueError, KeyError, RecursionError):
+            log.exception("the browser sent a frame that cannot be read: %r", data[:200])
+
+    def _take(self, frame: _Frame) -> None:
         if frame.id:
             self._reply(frame)
             return
         if channel := self._channels.get(frame.sessionId):
             channel.dispatch(frame.method, frame.params)
         if frame.method == "Target.detachedFromTarget":
-            self._detached(decode(frame.params)["sessionId"])
+            gone = Failure("tab_closed", "the tab or frame was closed during the call")
+            self.drop(decode(frame.params)["sessionId"], gone)
 
     def _reply(self, frame: _Frame) -> None:
         pending = self._pending.get(frame.id)
         if pending is None:
             return
         if frame.error is None:
-            self._settle(frame.id, decode(frame.result))
+            self._settle(frame.id, _result(frame))
         elif "session" in frame.error.get("message", "").lower() and frame.error.get("code") == -32001:
             self._settle(frame.id, Failure("tab_closed", "the tab is closed"))
         else:
@@ -176,10 +196,6 @@ class Connection:
         method = self._pending[number].method
         self._settle(number, Failure("timeout", f"the browser did not answer {method} within {timeout:g} s"))
 
-    def _detached(self, session_id: str) -> None:
-        if channel := self._channels.pop(session_id, None):
-            channel.end(Failure("tab_closed", "the tab or frame was closed during the call"))
-
     def _lost(self, reason: str) -> None:
         failure = Failure("browser_gone", f"the browser is gone: {reason}")
         for channel in tuple(self._channels.values()):
@@ -192,3 +208,35 @@ def _heard(future: asyncio.Future[dict[str, Any]]) -> None:
     """A posted command nobody awaits may fail quietly: what matters is awaited."""
     if not future.cancelled():
         future.exception()
+
+
+def _encoded(command: dict[str, Any]) -> bytes:
+    try:
+        return _encode(command)
+    except UnicodeEncodeError:  # callers may send lone surrogates too
+        return _encode(mend(command))
+
+
+def _frame(data: bytes) -> _Frame:
+    try:
+        return _envelope(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _envelope(_encode(decode(data)))
+
+
+def _result(frame: _Frame) -> dict[str, Any] | Exception:
+    try:
+        return decode(frame.result)
+    except RecursionError:
+        return Failure("page_error", "the answer is nested too deeply", suggestions=["ask for less of it"])
+
+
+def _copy(failure: Failure) -> Failure:
+    """Each caller gets its own: it may add to the message, and its traceback must not grow with every raise."""
+    return Failure(
+        failure.code,
+        failure.message,
+        details=dict(failure.details),
+        suggestions=list(failure.suggestions),
+        retryable=failure.retryable,
+    )

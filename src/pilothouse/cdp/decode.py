@@ -18,14 +18,15 @@ def decode(frame: bytes | msgspec.Raw) -> dict[str, Any]:
     try:
         return _decode(frame)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return cast(dict[str, Any], _mend(json.loads(bytes(frame).decode("utf-8", "replace"))))
+        return cast(dict[str, Any], mend(json.loads(bytes(frame).decode("utf-8", "replace"))))
 
 
-def _mend(value: Any) -> Any:
+def mend(value: Any) -> Any:
+    """The same data with every lone surrogate replaced by U+FFFD."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_mend(item) for item in cast(list[Any], value)]
+        return [mend(item) for item in cast(list[Any], value)]
     if isinstance(value, dict):
-        return {_mend(key): _mend(item) for key, item in cast(dict[Any, Any], value).items()}
+        return {mend(key): mend(item) for key, item in cast(dict[Any, Any], value).items()}
     return value

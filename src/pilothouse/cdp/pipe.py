@@ -43,6 +43,7 @@ class Pipe(asyncio.Protocol):
         self._size += len(head)
         if self._size > MAX_FRAME_BYTES:
             self._end("the browser sent a frame over the limit")
+            return
         if not separator:
             return
         frame = b"".join(self._chunks)

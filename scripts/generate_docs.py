@@ -1,0 +1,336 @@
+"""Writes docs/tools.md, docs/tools/*.md, docs/options.md, docs/errors.md and the table in README.md.
+
+Everything in them comes from the declarations (tools, options, error codes), so it cannot say anything else than the
+code does. tests/test_docs.py fails when a page is stale; `scripts/docs` writes them anew.
+"""
+
+import ast
+import importlib
+import json
+import pkgutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+import pilothouse.tools
+from pilothouse.config import Option, options
+from pilothouse.errors import CODES
+from pilothouse.tool import Access, Registry, Tool, declared
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "pilothouse"
+MADE = "<!-- Made by scripts/docs from the declarations in src/pilothouse. Do not edit. -->"
+BEGIN, END = "<!-- tools: begin (scripts/docs) -->", "<!-- tools: end -->"
+
+ACCESS = {
+    Access.READ: "reads",
+    Access.VISIT: "visits",
+    Access.WRITE: "writes",
+    Access.SENSITIVE: "sensitive",
+}
+PLACES = {"Tab": "a tab (`session?`, `tab?`)", "Session": "a session (`session?`)", "OwnSessions": "your sessions"}
+
+
+def registry() -> Registry:
+    for module in pkgutil.iter_modules(pilothouse.tools.__path__):
+        importlib.import_module(f"pilothouse.tools.{module.name}")
+    return Registry(one for one in declared() if one.handler.__module__.startswith("pilothouse.tools."))
+
+
+def pages() -> dict[str, str]:
+    """Every page that is made whole, by its path from the root."""
+    tools = registry()
+    groups = sorted({one.group for one in tools})
+    made = {
+        f"docs/tools/{group}.md": _group_page(group, [one for one in tools if one.group == group]) for group in groups
+    }
+    made["docs/tools.md"] = _index(list(tools))
+    made["docs/options.md"] = _options_page()
+    made["docs/errors.md"] = _errors_page()
+    return made
+
+
+def readme() -> str:
+    """README.md with a fresh table of the core tools between its two marks."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"README.md has no {BEGIN} … {END}")
+    rows = [f"| [{group}](docs/tools/{group}.md) | {names} |" for group, names in _by_group()]
+    table = "\n".join(["| set | tools |", "|---|---|", *rows])
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+
+
+def stale() -> list[str]:
+    """Pages that do not say what the declarations say, and pages of sets that are gone."""
+    wanted = {**pages(), "README.md": readme()}
+    there = {str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "tools").glob("*.md")}
+    return sorted([path for path, text in wanted.items() if _read(path) != text] + list(there - wanted.keys()))
+
+
+def write() -> list[str]:
+    """Bring everything up to date; answers what was changed."""
+    changed = stale()
+    wanted = {**pages(), "README.md": readme()}
+    for path in changed:
+        if path in wanted:
+            (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / path).write_text(wanted[path], "utf-8")
+        else:
+            (ROOT / path).unlink()
+    return changed
+
+
+def _read(path: str) -> str:
+    file = ROOT / path
+    return file.read_text("utf-8") if file.exists() else ""
+
+
+# Tools
+
+
+def _by_group() -> Iterator[tuple[str, str]]:
+    """Sets in the order of the alphabet; core tools first, the others in brackets after them."""
+    tools = list(registry())
+    for group in sorted({one.group for one in tools}):
+        own = [one for one in tools if one.group == group]
+        core = ", ".join(f"`{one.name}`" for one in own if one.core)
+        more = ", ".join(f"`{one.name}`" for one in own if not one.core)
+        yield group, core + (f"{' ' if core else ''}({more})" if more else "")
+
+
+def _index(tools: list[Tool]) -> str:
+    core = sum(one.core for one in tools)
+    lines = [
+        MADE,
+        "# Tools",
+        "",
+        f"{len(tools)} tools, {core} of them in the set `core`, which is listed unless `--tools` says otherwise.",
+        "Names in brackets are not in `core`: `--tools core,tabs` adds a set, `--tools all` lists everything.",
+        "A tool that is not listed can still be called by its name.",
+        "",
+        "| set | tools |",
+        "|---|---|",
+        *[f"| [{group}](tools/{group}.md) | {names} |" for group, names in _by_group()],
+        "",
+        "## What all tools share",
+        "",
+        "- `session` and `tab` may be left out: they mean your own session and its current tab. The first call opens",
+        "  a session by itself and says its handle.",
+        "- `target` names an element: a ref from a snapshot (`e12`), a CSS selector, `text=Save`,",
+        '  `role=button[name="Save"]`, or a list of alternatives, of which the first that is there is used.',
+        '- `snapshot` on a tool that acts (`"diff"` or `"full"`) brings the page along in the same answer.',
+        "- Unknown arguments are refused, with what was expected. Numbers may come as text.",
+        "- Each tool has an access class: it *reads*, *visits* (changes what is shown, not the site), *writes*, or is",
+        "  *sensitive*. It decides the hints that MCP clients see, and how the call is logged.",
+        "- What can go wrong is listed in [errors](errors.md).",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _group_page(group: str, tools: list[Tool]) -> str:
+    module = importlib.import_module(f"pilothouse.tools.{group}")
+    summary = " ".join((module.__doc__ or "").strip().split())
+    lines = [MADE, f"# {group}", "", summary, ""]
+    for one in tools:
+        lines += _tool_section(one)
+    lines += ["[All tools](../tools.md)", ""]
+    return "\n".join(lines)
+
+
+def _tool_section(one: Tool) -> list[str]:
+    listed = "in `core`" if one.core else f"in `{one.group}`, not in `core`"
+    about = f"*{ACCESS[one.access].capitalize()}* · on {PLACES[one.scope]} · {listed}"
+    if one.aliases:
+        about += " · also called " + ", ".join(f"`{alias}`" for alias in one.aliases)
+    lines = [f"## {one.name}", "", one.description, "", about, ""]
+    rows = list(_argument_rows(one))
+    if rows:
+        lines += ["| argument | type | default | |", "|---|---|---|---|", *rows, ""]
+    if answer := _answer_fields(one):
+        lines += [f"Answers {answer}.", ""]
+    return [*lines, "```json", json.dumps({"tool": one.name, "arguments": one.example}, ensure_ascii=False), "```", ""]
+
+
+def _argument_rows(one: Tool) -> Iterator[str]:
+    for field in msgspec.structs.fields(one.arguments):
+        if field.name in one.takes:
+            default = (
+                "required"
+                if field.required
+                else _default(field.default_factory() if field.default is msgspec.NODEFAULT else field.default)
+            )
+            yield f"| `{field.name}` | {_type(field.type)} | {default} | {_note(field.type)} |"
+
+
+def _answer_fields(one: Tool) -> str:
+    (data,) = get_args(get_type_hints(one.handler)["return"])
+    return ", ".join(f"`{field.name}`" for field in msgspec.structs.fields(data))
+
+
+def _default(value: Any) -> str:
+    return "" if value in ("", [], {}, None) else f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+def _type(declared: Any) -> str:
+    """A type as a reader of JSON would say it."""
+    origin, parts = get_origin(declared), get_args(declared)
+    if origin is Annotated:
+        return _type(parts[0])
+    if origin is Literal:
+        return " \\| ".join(f"`{json.dumps(part)}`" for part in parts)
+    if origin in (Union, UnionType):
+        return " \\| ".join(_type(part) for part in parts if part is not NoneType)
+    if origin is list:
+        return f"list of {_type(parts[0])}"
+    if origin is dict:
+        return "object"
+    if isinstance(declared, type) and issubclass(declared, msgspec.Struct):
+        inner = [f"{f.name}{'' if f.required else '?'}: {_type(f.type)}" for f in msgspec.structs.fields(declared)]
+        return f"{{{', '.join(inner)}}}"
+    return {str: "string", int: "integer", float: "number", bool: "boolean"}.get(declared, "anything")
+
+
+def _note(declared: Any) -> str:
+    """Description and bounds of an annotated type."""
+    metas = [part for part in get_args(declared) if isinstance(part, Meta)] if get_origin(declared) is Annotated else []
+    notes: list[str] = []
+    for meta in metas:
+        notes += [meta.description] if meta.description else []
+        low, high = meta.ge if meta.ge is not None else meta.gt, meta.le
+        if low is not None and high is not None:
+            notes.append(f"{low} to {high}")
+        elif low is not None:
+            notes.append(f"at least {low}" if meta.ge is not None else f"more than {low}")
+        if meta.max_length:
+            notes.append(f"at most {meta.max_length} {'items' if _is_list(declared) else 'characters'}")
+    return "; ".join(notes).replace("|", "\\|")
+
+
+def _is_list(declared: Any) -> bool:
+    return get_origin(get_args(declared)[0]) is list
+
+
+# Options
+
+
+def unread() -> set[str]:
+    """Options that are declared for what is to come and that no code reads yet."""
+    return {option.name for option in options() if option.key not in _attributes()}
+
+
+def _attributes() -> set[str]:
+    """Attributes used in the files that read a `Config`."""
+    found: set[str] = set()
+    for path in SOURCE.rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        imported = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        if "pilothouse.config" in imported:
+            found |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return found
+
+
+def _options_page() -> str:
+    every = list(options())
+    waiting = unread()
+    lines = [
+        MADE,
+        "# Options",
+        "",
+        "Every option can be set in four places. The later one wins: the default, `config.toml` in the home directory,",
+        "the environment, a flag (for the few that have one).",
+        "",
+        "```toml",
+        "# config.toml",
+        "[limits]",
+        "sessions = 20",
+        "```",
+        "",
+        "```sh",
+        "PILOTHOUSE_LIMITS_SESSIONS=20 pilothouse serve",
+        "```",
+        "",
+        "In the environment a list is `a,b` and a map is `name=value,other=value`. A name that does not exist, or a",
+        "value that does not fit, is refused with its place and the nearest right name.",
+        "",
+    ]
+    for section in dict.fromkeys(option.section for option in every):
+        lines += [f"## [{section}]", "", "| key | type | default | meaning | environment |", "|---|---|---|---|---|"]
+        lines += [_option_row(option, option.name in waiting) for option in every if option.section == section]
+        lines.append("")
+    if waiting:
+        lines += [
+            "Options marked *not in force yet* are accepted and checked, but nothing reads them in this version.",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def _option_row(option: Option, waits: bool) -> str:
+    default = f"`{json.dumps(option.default)}`"
+    meaning = f"{option.description}{' *Not in force yet.*' if waits else ''}".replace("|", "\\|")
+    bounds = _note(option.type).removeprefix(option.description).strip("; ")
+    kind = _type(option.type) + (f", {bounds}" if bounds else "")
+    return f"| `{option.key}` | {kind} | {default} | {meaning} | `{option.env}` |"
+
+
+# Errors
+
+
+def _errors_page() -> str:
+    rows = [
+        f"| `{code}` | {kind.category} | {'yes' if kind.retryable else 'no'} | {kind.status} | {kind.meaning} |"
+        for code, kind in CODES.items()
+    ]
+    lines = [
+        MADE,
+        "# Errors",
+        "",
+        "A call that fails answers with `isError`, a text that names the code and the next step, and",
+        "`structuredContent.error`:",
+        "",
+        "```json",
+        json.dumps(
+            {
+                "code": "stale_ref",
+                "category": "browser",
+                "message": "e4: its document is gone",
+                "details": {},
+                "suggestions": ["take a new snapshot (get_page_state) and use its refs"],
+                "retryable": False,
+                "metadata": {"tool": "click", "timestamp": 1794780000000, "tab": "t1", "url": "https://example.com/"},
+            },
+            indent=2,
+        ),
+        "```",
+        "",
+        "`retryable` says that the same call may work later; a single error may know better than the table.",
+        "`suggestions` are ours and never hold text from a page; `details` may. Codes are added, never renamed.",
+        "",
+        "| code | category | retry | HTTP status | meaning |",
+        "|---|---|---|---|---|",
+        *rows,
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    if arguments == ["--check"]:
+        for path in (old := stale()):
+            print(f"stale: {path}")
+        return 1 if old else 0
+    for path in write():
+        print(f"wrote {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

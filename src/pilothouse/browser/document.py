@@ -1,0 +1,44 @@
+"""What a tab shows and waits for: its document, an open dialog, an open file chooser, what the caller has read of it.
+
+Above: tab, navigate, snapshot. Below: cdp.
+"""
+
+import msgspec
+
+from pilothouse.cdp.connection import Channel
+
+
+class Document:
+    """One loaded document of the main frame. `unreachable` is the address that could not be loaded."""
+
+    def __init__(self, loader_id: str, url: str, *, whole: bool = False, unreachable: str = "") -> None:
+        self.loader_id = loader_id
+        self.url = url
+        self.dom_ready = whole
+        self.loaded = whole
+        self.unreachable = unreachable
+        self.told: set[tuple[str, int]] = set()  # nodes whose click listeners the walker knows of
+
+
+class Dialog(msgspec.Struct, frozen=True):
+    kind: str  # alert | confirm | prompt | beforeunload
+    message: str
+    default: str
+
+
+class FileChooser(msgspec.Struct, frozen=True):
+    """Node numbers mean something on their own channel only."""
+
+    channel: Channel
+    backend_node_id: int
+    multiple: bool
+
+
+class Seen:
+    """What the caller has read of this tab: the base of differences and of the next page."""
+
+    def __init__(self) -> None:
+        self.document: Document | None = None
+        self.lines: list[str] = []
+        self.changes: dict[str, int] = {}
+        self.ends: dict[int, str] = {}  # page number -> its last line

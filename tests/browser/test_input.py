@@ -1,0 +1,269 @@
+"""The pointer: what can be pressed is pressed, what cannot says why."""
+
+import pytest
+
+from tests.browser.looking import fails, look, put, ref, ref_in
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+RECORD = """
+window.seen = [];
+for (const kind of ["mousedown", "click", "dblclick", "auxclick", "contextmenu"])
+  addEventListener(kind, (e) => seen.push([kind, e.button, e.buttons, e.detail,
+    ["alt", "ctrl", "meta", "shift"].filter((m) => e[m + "Key"]).join("+")]), true);
+"""
+
+
+async def recorded(agent: Agent, kind: str) -> list[list[object]]:
+    return [one[1:] for one in await agent.js("seen") if one[0] == kind]
+
+
+@promise("A09")
+async def test_a_click_says_what_it_clicked(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    assert await agent.text("click", target="#go") == 'clicked button "Go"'
+    assert await agent.js("clicks") == 1
+
+
+@promise("A09")
+async def test_a_single_click_is_what_a_hand_does(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js(RECORD)
+    await agent.call("click", target="#go")
+    assert await recorded(agent, "mousedown") == [[0, 1, 1, ""]]
+    assert await recorded(agent, "click") == [[0, 0, 1, ""]]
+
+
+@promise("A09")
+@pytest.mark.parametrize("count", [2, 3])
+async def test_several_clicks(agent: Agent, site: PageServer, count: int) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js(RECORD)
+    await agent.call("click", target="#go", count=count)
+    assert [one[2] for one in await recorded(agent, "click")] == list(range(1, count + 1))
+    assert len(await recorded(agent, "dblclick")) == 1
+
+
+@promise("A09")
+async def test_the_right_button_opens_the_context_menu(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js(RECORD)
+    await agent.call("click", target="#go", button="right")
+    assert await recorded(agent, "mousedown") == [[2, 2, 1, ""]]
+    assert len(await recorded(agent, "contextmenu")) == 1
+    assert await agent.js("clicks") == 0
+
+
+@promise("A09")
+async def test_the_middle_button(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js(RECORD)
+    await agent.call("click", target="#go", button="middle")
+    assert [one[0] for one in await recorded(agent, "auxclick")] == [1]
+
+
+@promise("A09")
+async def test_modifiers_are_held(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js(RECORD)
+    await agent.call("click", target="#go", modifiers=["Shift", "Control", "Alt", "Meta"])
+    await agent.call("click", target="#go")
+    assert [one[3] for one in await recorded(agent, "click")] == ["alt+ctrl+meta+shift", ""]
+
+
+@promise("A09")
+async def test_a_hover_menu_by_style(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("hover.html"))
+    await fails(agent, "not_actionable", "click", target="text=Save")
+    await agent.call("hover", target="text=File")
+    await agent.call("click", target="text=Save")
+    assert await agent.js("document.getElementById('status').textContent") == "saved"
+
+
+@promise("A09")
+async def test_a_hover_menu_by_script_after_a_while(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("hover.html"))
+    assert await agent.text("hover", target="text=Tools") == 'pointer on button "Tools"'
+    await agent.call("click", target="text=Options")
+    assert await agent.js("document.getElementById('status').textContent") == "options"
+
+
+@promise("A09")
+async def test_a_disabled_button_may_be_hovered_but_not_clicked(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("covered.html"))
+    await agent.call("hover", target="#never")
+    refused = await fails(agent, "not_actionable", "click", target="#never")
+    assert refused.details["reason"] == "disabled"
+
+
+@promise("A09")
+@pytest.mark.parametrize("target", ["#hidden", "#invisible", "#nothing"])
+async def test_what_nobody_sees_cannot_be_clicked(agent: Agent, site: PageServer, target: str) -> None:
+    await agent.call("navigate", url=site.url("covered.html"))
+    refused = await fails(agent, "not_actionable", "click", target=target)
+    assert refused.details["reason"] == "hidden"
+    assert await agent.js("hits") == {}
+
+
+@promise("A09")
+async def test_a_covered_button_names_what_covers_it(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("covered.html"))
+    refused = await fails(agent, "not_actionable", "click", target="#covered")
+    assert refused.details["reason"] == "covered"
+    assert "veil" in refused.message
+    assert await agent.js("hits") == {}
+
+
+@promise("A09")
+@pytest.mark.parametrize("target", ["#see-through", "#endless", "#clear", "#child"])
+async def test_what_only_looks_difficult_is_clicked(agent: Agent, site: PageServer, target: str) -> None:
+    await agent.call("navigate", url=site.url("covered.html"))
+    await agent.call("click", target=target)
+    assert await agent.js("hits") == {target[1:]: 1}
+
+
+@promise("A09")
+async def test_an_inert_button_is_not_clicked(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("covered.html"))
+    await fails(agent, "not_actionable", "click", target="#inert")
+    assert await agent.js("hits") == {}
+
+
+@promise("A09")
+async def test_a_moving_button_is_clicked_where_it_comes_to_rest(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("covered.html"))
+    await agent.js("moving.classList.add('go')")
+    await agent.call("click", target="#moving")
+    assert await agent.js("hits") == {"moving": 1}
+    assert await agent.js("moving.getBoundingClientRect().left") > 300
+
+
+@promise("A09")
+@pytest.mark.parametrize("target", ["#late", "#soon-free"])
+async def test_a_button_that_becomes_free_soon_is_waited_for(agent: Agent, site: PageServer, target: str) -> None:
+    await agent.call("navigate", url=site.url("covered.html?auto=1&ms=300"))
+    await agent.call("click", target=target)
+    assert await agent.js("hits") == {target[1:]: 1}
+
+
+@promise("A09")
+async def test_far_below_is_scrolled_into_view_clear_of_a_fixed_bar(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("covered.html"))
+    await agent.call("click", target="#below")
+    assert await agent.js("hits") == {"below": 1}
+
+
+@promise("A09")
+async def test_inside_a_scroller_is_scrolled_into_view(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("scroll.html"))
+    await agent.js("addEventListener('click', (e) => { window.hit = e.target.textContent }, true)")
+    await agent.call("click", target="text=In the box")
+    assert await agent.js("hit") == "In the box"
+
+
+@promise("A09")
+async def test_a_link_over_two_lines_is_hit_on_its_text(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(
+        agent,
+        '<p style="width:300px;font:16px/30px monospace">aaaa aaaa aaaa aaaa aaaa '
+        '<a href="#there" id="link">a link that is broken</a> bbb</p>',
+    )
+    assert await agent.js("document.getElementById('link').getClientRects().length") > 1
+    await agent.call("click", target="#link")
+    assert await agent.js("location.hash") == "#there"
+
+
+@promise("A09")
+async def test_a_label_clicks_its_control(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("click", target="text=Newsletter")
+    assert await agent.js("news.checked") is True
+
+
+@promise("A09")
+async def test_a_checkbox_drawn_by_its_label(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("covered.html"))
+    await agent.call("click", target="#label-for")
+    assert await agent.js("styled.checked") is True
+
+
+@promise("A10")
+async def test_a_clickable_div_has_a_ref_and_can_be_clicked(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, "<div id=pad>Press me</div>")
+    await agent.js("pad.addEventListener('click', () => { pad.textContent = 'Pressed' })")
+    await agent.call("click", target=await ref(agent, 'clickable "Press me"'))
+    assert await agent.js("pad.textContent") == "Pressed"
+
+
+@promise("A11")
+async def test_a_rerendered_button_is_found_again_once(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("table.html"))
+    button = await ref(agent, 'button "Grace"')
+    await agent.call("click", target="#refresh")
+    said = await agent.text("click", target=button)
+    assert "twin" in said
+    assert await agent.js("hits") == {"1:select": 1}
+
+
+@promise("A11")
+async def test_one_of_many_alike_is_never_mistaken(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("table.html?twins=1"))
+    button = await ref(agent, 'button "Ada"')
+    await agent.call("click", target="#refresh")
+    await fails(agent, "stale_ref", "click", target=button)
+    assert await agent.js("hits") == {}
+
+
+@promise("A11")
+async def test_a_ref_of_another_document_is_stale(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    button = await ref(agent, 'button "Go"')
+    await agent.call("navigate", url=site.url("small.html?again"))
+    await fails(agent, "stale_ref", "click", target=button)
+    assert await agent.js("clicks") == 0
+
+
+@promise("A09", "B12")
+async def test_a_tab_in_the_background_is_acted_on_as_well(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("new_tab", url=site.url("busy.html"))
+    await agent.call("click", target="#go", tab="t1")
+    await agent.call("type_text", target="#name", text="Ada", tab="t1")
+    await agent.call("hover", target="#go", tab="t1")
+    seen = await look(agent, tab="t1")
+    assert 'textbox "Name"' in seen
+    assert '="Ada"' in seen
+    assert (await agent.call("evaluate_js", expression="clicks", tab="t1"))["value"] == 1
+
+
+@promise("A13")
+async def test_an_action_brings_a_snapshot_when_asked(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await look(agent)
+    change = (await agent.call("click", target="#go", snapshot="diff"))["snapshot"]
+    assert "1" in change
+    assert "Newsletter" not in change
+    assert "Newsletter" in (await agent.call("click", target="#go", snapshot="full"))["snapshot"]
+
+
+@promise("A10", "A21")
+async def test_a_covered_frame_protects_its_content(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("frames.html"))
+    inside = await ref(agent, 'button "Same button"')
+    await agent.js(
+        "document.body.insertAdjacentHTML('beforeend',"
+        " '<div id=veil style=\"position:fixed;inset:0;background:#0003\">Veil</div>')"
+    )
+    refused = await fails(agent, "not_actionable", "click", target=inside)
+    assert "veil" in refused.message
+
+
+@promise("A10")
+@pytest.mark.parametrize("name", ["Open", "Closed", "Deep", "Plain host", "Slotted"])
+async def test_buttons_in_shadow_roots(agent: Agent, site: PageServer, name: str) -> None:
+    await agent.call("navigate", url=site.url("shadow.html"))
+    await agent.call("click", target=ref_in(await look(agent), f'button "{name} button"'))
+    assert await agent.js("hits") == {name.split()[0].lower(): 1}

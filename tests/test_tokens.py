@@ -1,0 +1,42 @@
+"""What an agent reads before it does anything: the core list and the instructions, counted as o200k_base tokens.
+
+`scripts/tools` installs the counter.
+"""
+
+import importlib
+import pkgutil
+
+import pytest
+
+import pilothouse.tools
+from bench.tokens import count_tokens
+from bench.tools import MODULES, TOKENIZER
+from pilothouse.doors import wire
+from pilothouse.doors.instructions import INSTRUCTIONS
+from pilothouse.doors.shapes import tool_to_wire
+from pilothouse.tool import Registry, declared
+from tests.promises import promise
+
+pytestmark = [
+    promise("C05"),
+    pytest.mark.skipif(not (MODULES / TOKENIZER[0]).exists(), reason="scripts/tools installs the token counter"),
+]
+
+CORE_MAX = 3_000
+ALL_MAX = 11_000
+INSTRUCTIONS_MAX = 300
+
+
+def listed(sets: str) -> str:
+    """The answer to tools/list, as it goes over the wire."""
+    for module in pkgutil.iter_modules(pilothouse.tools.__path__):
+        importlib.import_module(f"pilothouse.tools.{module.name}")
+    ours = [one for one in declared() if one.handler.__module__.startswith("pilothouse.tools.")]
+    return wire.encode({"tools": [tool_to_wire(one) for one in Registry(ours).listed(sets)]}).decode()
+
+
+def test_what_an_agent_reads_at_the_start_is_short():
+    core, everything, instructions = count_tokens([listed("core"), listed("all"), INSTRUCTIONS])
+    assert core <= CORE_MAX
+    assert everything <= ALL_MAX
+    assert instructions < INSTRUCTIONS_MAX

@@ -189,7 +189,8 @@ def _type(declared: Any) -> str:
     if origin in (Union, UnionType):
         return " \\| ".join(_type(part) for part in parts if part is not NoneType)
     if origin is list:
-        return f"list of {_type(parts[0])}"
+        inner = _type(parts[0])
+        return f"list of {inner}s" if inner.isalpha() and inner != "anything" else f"list of {inner}"
     if origin is dict:
         return "object"
     if isinstance(declared, type) and issubclass(declared, msgspec.Struct):
@@ -199,7 +200,9 @@ def _type(declared: Any) -> str:
 
 
 def _note(declared: Any) -> str:
-    """Description and bounds of an annotated type."""
+    """Description and bounds of an annotated type, or of the one that may be left out."""
+    if get_origin(declared) in (Union, UnionType):
+        return "; ".join(filter(None, map(_note, get_args(declared))))
     metas = [part for part in get_args(declared) if isinstance(part, Meta)] if get_origin(declared) is Annotated else []
     notes: list[str] = []
     for meta in metas:

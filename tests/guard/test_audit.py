@@ -43,7 +43,7 @@ async def test_one_line_before_and_one_after(log: Audit, tmp_path: Path):
     log.after(number, outcome="ok", duration_ms=12.34)
     before, after = log.tail(2)
     assert (before["event"], before["tool"], before["access"], before["n"]) == ("before", "fill", "write", number)
-    assert before["args"] == {"target": "#name", "value": "Eve"}
+    assert before["args"] == {"target": "#name", "value": "(3 characters)"}
     assert (after["event"], after["of"], after["outcome"], after["ms"]) == ("after", number, "ok", 12.3)
     assert after["prev"] == before["hash"]
     assert (tmp_path / NAME).stat().st_mode & 0o777 == 0o600
@@ -58,10 +58,10 @@ async def test_arguments_are_redacted_and_short(log: Audit):
     await act(log, deep={"a" * 200: [["z" * 299] * 20] * 20}, odd="\ud800", huge=1 << 70)
     one, _, two, _, three, _ = log.tail(6)
     assert one["args"]["password"] == "[redacted]"
-    assert one["args"]["fields"] == [{"target": "#card-number", "value": "[redacted]"}, fields[1]]
+    assert one["args"]["fields"][0] == {"target": "#card-number", "value": "(4 characters)"}
     assert len(one["args"]["expression"]) < 400
     assert len(one["args"]["many"]) == 21
-    assert two["args"]["text"] == "[redacted]"
+    assert two["args"]["text"] == "(7 characters)"
     assert three["args"]["cut"] == ["deep", "odd", "huge"]
     assert one["urls"] == ["http://localhost/?token=[redacted]"]
 

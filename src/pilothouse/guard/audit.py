@@ -8,7 +8,6 @@ reads does not wait: its lines survive a crash of ours, not of the machine.
 
 import asyncio
 import os
-import re
 import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +21,7 @@ import msgspec
 from pilothouse.errors import Failure
 from pilothouse.guard import chain
 from pilothouse.guard.policy import Question
-from pilothouse.guard.redact import MASK, is_secret_name, redact_text, redact_tree
+from pilothouse.guard.redact import redact_text, redact_tree
 from pilothouse.tool import Access
 
 NAME = "audit.jsonl"
@@ -32,7 +31,6 @@ _MAX_DEPTH = 5
 _MAX_ARGS_BYTES = 8_192
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
 _SYNCED = {Access.WRITE, Access.SENSITIVE}
-_WORD = re.compile(r"[A-Za-z0-9_-]+")
 _sync = getattr(os, "fdatasync", os.fsync)  # macOS and Windows have no fdatasync
 
 
@@ -189,7 +187,7 @@ def _short(value: Any, depth: int) -> Any:
         return "…"
     if isinstance(value, dict):
         fields = cast(dict[Any, Any], value)
-        kept = list(_without_typed_secret(fields).items())[:_MAX_ITEMS]
+        kept = list(_without_typed_text(fields).items())[:_MAX_ITEMS]
         return {str(key)[:80]: _short(item, depth - 1) for key, item in kept}
     if isinstance(value, list | tuple):
         items = cast(list[Any], value)
@@ -198,12 +196,11 @@ def _short(value: Any, depth: int) -> Any:
     return _short(str(value), depth)
 
 
-def _without_typed_secret(fields: dict[Any, Any]) -> dict[Any, Any]:
-    """`{"target": "#password", "value": …}`: the selector tells what the value is."""
-    words = " ".join(str(fields.get(key, "")) for key in ("target", "name", "label"))
-    if any(is_secret_name(word) for word in _WORD.findall(words)):
-        return {key: MASK if key in ("value", "text") else item for key, item in fields.items()}
-    return fields
+def _without_typed_text(fields: dict[Any, Any]) -> dict[Any, Any]:
+    """What is typed into a field may be a password, and a ref like `e12` does not tell: its length has to do."""
+    if "target" not in fields:
+        return fields
+    return {key: f"({len(str(item))} characters)" if key in ("text", "value") else item for key, item in fields.items()}
 
 
 def _write(file: int, line: bytes, size: int) -> None:

@@ -5,6 +5,7 @@ code does. tests/test_docs.py fails when a page is stale; `scripts/docs` writes 
 """
 
 import ast
+import functools
 import importlib
 import json
 import pkgutil
@@ -229,11 +230,15 @@ def unread() -> set[str]:
     return {option.name for option in options() if option.key not in _attributes()}
 
 
+@functools.cache
 def _attributes() -> set[str]:
     """Attributes used in the files that read a `Config`."""
     found: set[str] = set()
     for path in SOURCE.rglob("*.py"):
-        tree = ast.parse(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        if "pilothouse.config" not in text:
+            continue
+        tree = ast.parse(text)
         imported = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         if "pilothouse.config" in imported:
             found |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

@@ -180,6 +180,7 @@ def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
         max_sessions=limits.sessions,
         max_tabs=limits.tabs_per_session,
         idle_s=limits.idle_minutes * 60,
+        quota_bytes=settings.files.quota_mb * 1_000_000,
     )
 
 

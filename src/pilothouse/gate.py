@@ -129,7 +129,7 @@ class Gate:
     async def _walk(self, visit: _Visit) -> Answer:
         call = visit.call
         visit.tool = tool = self.registry.find(call.tool)
-        args = self._addresses(tool, tool.parse(call.args))
+        args = self._addresses(tool, _parsed(tool, call.args))
         place = await self._place(visit, args)
         question = self._question(visit, args)
         await self._approvals.ask(question, self._policy.decide(question))
@@ -326,6 +326,13 @@ class Gate:
             task.cancel()
         await self._sessions.shut()
         self._audit.close()
+
+
+def _parsed(tool: Tool, args: dict[str, Any]) -> msgspec.Struct:
+    try:
+        return tool.parse(args)
+    except UnicodeEncodeError:
+        raise Failure("bad_request", f"{tool.name}: a name among the arguments is no Unicode text") from None
 
 
 def _given(args: msgspec.Struct) -> dict[str, Any]:

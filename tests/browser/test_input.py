@@ -75,7 +75,7 @@ async def test_modifiers_are_held(agent: Agent, site: PageServer) -> None:
 @promise("A09")
 async def test_a_hover_menu_by_style(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("hover.html"))
-    await fails(agent, "not_actionable", "click", target="text=Save")
+    await fails(agent, "not_found", "click", target="text=Save")
     await agent.call("hover", target="text=File")
     await agent.call("click", target="text=Save")
     assert await agent.js("document.getElementById('status').textContent") == "saved"
@@ -150,6 +150,16 @@ async def test_a_button_that_becomes_free_soon_is_waited_for(agent: Agent, site:
 @promise("A09")
 async def test_far_below_is_scrolled_into_view_clear_of_a_fixed_bar(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("covered.html"))
+    await agent.js("document.body.style.paddingBottom = '60px'; return 0")
+    await agent.call("click", target="#below")
+    assert await agent.js("hits") == {"below": 1}
+
+
+@promise("A09")
+async def test_what_a_fixed_bar_covers_is_scrolled_free(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("covered.html"))
+    await agent.js("document.body.style.paddingBottom = '60px'; below.scrollIntoView(false); return 0")
+    await agent.js("scrollBy(0, -55); return 0")
     await agent.call("click", target="#below")
     assert await agent.js("hits") == {"below": 1}
 

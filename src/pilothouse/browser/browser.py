@@ -14,6 +14,8 @@ from pilothouse.cdp.connection import Channel, Connection, ProtocolError
 from pilothouse.errors import Failure
 
 OPEN_TIMEOUT_S = 10.0
+CLOSE_PATIENCE_S = 1.0  # for a page whose scripts keep the tab from closing
+QUOTA_BYTES = 500_000_000
 # A filter that admits both `tab` and `page` is refused; everything else is wanted.
 _FILTER = [{"type": kind, "exclude": True} for kind in ("browser", "tab", "browser_ui")] + [{}]
 
@@ -30,7 +32,7 @@ class Gateway(Protocol):
 class Owner(Protocol):
     """Who a context works for."""
 
-    def report(self, kind: str, tab: Tab, text: str) -> None: ...
+    def report(self, kind: str, tab: str, text: str) -> None: ...
     def opened(self, tab: Tab) -> None: ...
     def shut(self, tab: Tab) -> None: ...
 
@@ -46,6 +48,8 @@ class Context:
         self.folder = Path()
         self.upload_roots: list[Path] = []
         self.downloads = Downloads()
+        self.quota_bytes = QUOTA_BYTES
+        self._over_quota: set[str] = set()
         self._tabs: dict[str, Tab] = {}
         self._arrived = Signal()
 
@@ -58,14 +62,22 @@ class Context:
             "Target.createTarget", url=url, browserContextId=self.id, background=background, timeout=OPEN_TIMEOUT_S
         )
         target_id = reply["targetId"]
-        if not await self._arrived.until(lambda: target_id in self._tabs, OPEN_TIMEOUT_S):
+        if not await self._arrived.until(lambda: target_id in self._tabs or not self.browser.alive, OPEN_TIMEOUT_S):
             raise Failure("timeout", "the browser did not open a tab in time")
-        await self._tabs[target_id].prepared()
-        return self._tabs[target_id]
+        tab = self._tabs.get(target_id)
+        if tab is None:
+            raise Failure("browser_gone", "the browser ended while a tab was opened")
+        await tab.prepared()
+        return tab
 
     async def close_tab(self, tab: Tab) -> None:
+        """Until it is closed, or asks by a dialog whether it may be. Script that does not end is broken off."""
         await self.browser.root.send("Target.closeTarget", targetId=tab.target_id, timeout=OPEN_TIMEOUT_S)
-        await tab.signal.until(lambda: tab.closed or tab.dialog, OPEN_TIMEOUT_S)
+        if await tab.signal.until(lambda: tab.closed or tab.dialog, CLOSE_PATIENCE_S):
+            return
+        await tab.free(CLOSE_PATIENCE_S)
+        if not await tab.signal.until(lambda: tab.closed or tab.dialog, OPEN_TIMEOUT_S):
+            raise Failure("timeout", f"{tab.name} did not close in time")
 
     async def close(self) -> None:
         self.owner = None
@@ -75,6 +87,12 @@ class Context:
         for tab in self.tabs:
             tab.shut()
         self.gateway.close()
+
+    def lost(self, failure: Failure) -> None:
+        """The browser is gone, and the tabs with it."""
+        for tab in self.tabs:
+            tab.shut(failure)
+        self._arrived.stir()
 
     def keep_files_in(self, folder: Path) -> None:
         self.folder = folder
@@ -112,7 +130,24 @@ class Context:
 
     def report(self, kind: str, tab: Tab, text: str) -> None:
         if self.owner:
-            self.owner.report(kind, tab, text)
+            self.owner.report(kind, tab.name, text)
+
+    def download_begins(self, tab: Tab, params: dict[str, Any]) -> None:
+        self.downloads.begin(params, tab.name)
+        self.report("download", tab, f'"{params["suggestedFilename"]}" started')
+
+    def download_moves(self, params: dict[str, Any]) -> None:
+        ended = self.downloads.move(params)
+        if ended and self.owner:
+            why = f": files of a session end at {self.quota_bytes} bytes" if ended.id in self._over_quota else ""
+            said = f'"{ended.name}" {ended.state} ({ended.received_bytes} bytes){why}'
+            self.owner.report("download", ended.tab, said)
+        elif not ended and self._kept_bytes() > self.quota_bytes:
+            self._over_quota.add(params["guid"])
+            self.browser.root.post("Browser.cancelDownload", guid=params["guid"], browserContextId=self.id)
+
+    def _kept_bytes(self) -> int:
+        return sum(one.received_bytes for one in self.downloads.all() if one.state != "canceled")
 
     def explain(self, url: str) -> str:
         host, port = _authority(url)
@@ -130,6 +165,7 @@ class Browser:
         self.root.on("Target.targetInfoChanged", lambda p: self._renamed(p["targetInfo"]))
         self.root.on("Browser.downloadWillBegin", self._download_begins)
         self.root.on("Browser.downloadProgress", self._download_moves)
+        connection.closed.add_done_callback(lambda closed: self._lost(closed.result()))
 
     @property
     def alive(self) -> bool:
@@ -179,16 +215,17 @@ class Browser:
         for context in self._contexts.values():
             for tab in context.tabs:
                 if tab.frames.get(params["frameId"]):
-                    context.downloads.begin(params, tab.name)
-                    name = params["suggestedFilename"]
-                    context.report("download", tab, f'"{name}" started')
+                    context.download_begins(tab, params)
 
     def _download_moves(self, params: dict[str, Any]) -> None:
         for context in self._contexts.values():
-            if done := context.downloads.move(params):
-                tab = next((tab for tab in context.tabs if tab.name == done.tab), None)
-                if tab:
-                    context.report("download", tab, f'"{done.name}" {done.state} ({done.received_bytes} bytes)')
+            if context.downloads.has(params["guid"]):
+                context.download_moves(params)
+
+    def _lost(self, reason: str) -> None:
+        failure = Failure("browser_gone", f"the browser is gone: {reason}")
+        for context in self._contexts.values():
+            context.lost(failure)
 
 
 def _authority(url: str) -> tuple[str, int]:

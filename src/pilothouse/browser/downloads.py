@@ -28,6 +28,9 @@ class Downloads:
     def all(self) -> list[Download]:
         return list(self._by_id.values())
 
+    def has(self, download_id: str) -> bool:
+        return download_id in self._by_id
+
     def begin(self, params: dict[str, Any], tab: str) -> None:
         self._by_id[params["guid"]] = Download(params["guid"], params["suggestedFilename"], params["url"], tab)
         self.signal.stir()

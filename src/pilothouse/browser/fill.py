@@ -28,12 +28,11 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
     """Type, choose, check or set, as the field wants it."""
     field = await element.world.call("enter", element.local, {"clear": clear}, timeout=hand.CHECK_TIMEOUT_S)
     hand.raise_if_unfit(element, field)
-    tab.typing_into = element.frame.channel
     mark = Mark(tab, element.frame)
     notes = [hand.note_of(element, field)]
     match field["kind"]:
         case "text":
-            await _type(tab, element, value, clear)
+            await _type(tab, value, clear)
         case "select":
             await _choose(element, field["ref"], [value])
         case "check":
@@ -57,9 +56,9 @@ async def choose(tab: Tab, element: Element, values: list[str]) -> tuple[Filled,
     return Filled(field["role"], field["name"], hand.note_of(element, field)), chosen
 
 
-async def _type(tab: Tab, element: Element, value: str, clear: bool) -> None:
+async def _type(tab: Tab, value: str, clear: bool) -> None:
     if value:
-        await hand.insert_text(tab, element.frame.channel, value)
+        await hand.insert_text(tab, value)
     elif clear:
         await hand.press_key(tab, "Delete")
 

@@ -72,7 +72,6 @@ async def click(
 ) -> Aim:
     where = await aim(tab, element)
     mark = Mark(tab, element.frame)
-    tab.typing_into = where.channel
     await press(tab, where, button=button, count=count, modifiers=modifiers)
     await settle(tab, mark)
     return where
@@ -99,13 +98,14 @@ async def press(tab: Tab, where: Aim, *, button: str, count: int, modifiers: Ite
 async def press_key(tab: Tab, combination: str, count: int = 1) -> None:
     strokes = keys.strokes(combination)
     mark = Mark(tab, tab.frame or tab.frames.main)
-    sent = [tab.typing_into.post("Input.dispatchKeyEvent", **stroke) for _ in range(count) for stroke in strokes]
+    sent = [tab.channel.post("Input.dispatchKeyEvent", **stroke) for _ in range(count) for stroke in strokes]
     await _deliver(tab, sent)
     await settle(tab, mark)
 
 
-async def insert_text(tab: Tab, channel: Channel, text: str) -> None:
-    await _deliver(tab, [channel.post("Input.insertText", text=text)])
+async def insert_text(tab: Tab, text: str) -> None:
+    """Keys and text go to the page, and the browser passes them on to whichever frame has the focus."""
+    await _deliver(tab, [tab.channel.post("Input.insertText", text=text)])
 
 
 def _mouse(where: Aim, kind: str, **options: Any) -> asyncio.Future[dict[str, Any]]:

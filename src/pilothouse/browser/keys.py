@@ -96,8 +96,8 @@ def typed(character: str) -> list[dict[str, Any]]:
 
 def _split(combination: str) -> list[str]:
     """`Control++` is Control and the plus sign."""
-    if combination.endswith("+") and len(combination) > 1:
-        return [*combination[:-1].rstrip("+").split("+"), "+"] if combination != "++" else ["+"]
+    if combination.endswith("++"):
+        return [*combination[:-2].split("+"), "+"]
     return combination.split("+") if combination != "+" else ["+"]
 
 

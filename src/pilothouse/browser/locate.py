@@ -8,6 +8,7 @@ import msgspec
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.refs import is_ref
 from pilothouse.browser.tab import Tab
+from pilothouse.browser.unseen import open_roots
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.errors import Failure
 
@@ -69,16 +70,35 @@ def stale(ref: str, why: str) -> Failure:
 async def _by_query(tab: Tab, query: str) -> Element:
     """The frame the caller is in comes first, then all others."""
     here = tab.frame or tab.frames.main
-    for frame in [here, *(one for one in tab.frames if one is not here)]:
-        if frame is not here and frame.world is None:
-            continue
+    await tab.frames.ready(here, LOCATE_TIMEOUT_S)
+    frames = [here, *(one for one in tab.frames if one is not here)]
+    for frame in frames:
         if found := await _in_frame(tab, frame, query):
+            return found
+    for frame in frames:
+        if await _reveal(frame) and (found := await _in_frame(tab, frame, query)):
             return found
     raise await _not_found(tab, here, query)
 
 
+async def _reveal(frame: Frame) -> bool:
+    """Open the closed shadow roots of a frame to the search; True if there were any."""
+    opened = False
+    try:
+        while world := frame.world:
+            seen = await world.call("snapshot", {"full": True}, timeout=LOCATE_TIMEOUT_S)
+            if not seen.get("hosts") or not await open_roots(world, seen["hosts"]):
+                break
+            opened = True
+    except WorldGone:
+        return False
+    return opened
+
+
 async def _in_frame(tab: Tab, frame: Frame, query: str) -> Element | None:
-    world = await tab.frames.ready(frame, LOCATE_TIMEOUT_S)
+    world = frame.world
+    if world is None:
+        return None
     try:
         found = await world.call("locate", query, timeout=LOCATE_TIMEOUT_S)
     except WorldGone:

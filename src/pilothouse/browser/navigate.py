@@ -4,7 +4,8 @@ Above: tools. Below: tab, cdp. One deadline covers the whole way.
 """
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import msgspec
@@ -14,6 +15,18 @@ from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 
 IDLE_S = 0.5
+STUCK_S = 2.0
+ERROR_PAGE_S = 1.0
+_WORDS = {
+    "net::ERR_INVALID_AUTH_CREDENTIALS": (
+        "the server answered 401: it asks for a user name and a password",
+        "put them into the address: http://name:password@host/",
+    ),
+    "net::ERR_TOO_MANY_REDIRECTS": (
+        "the server redirects without end (net::ERR_TOO_MANY_REDIRECTS)",
+        "cookies of an earlier visit may be the reason: try a new session",
+    ),
+}
 _TRANSIENT = {
     "net::ERR_CONNECTION_RESET",
     "net::ERR_CONNECTION_CLOSED",
@@ -33,26 +46,26 @@ class Arrival(msgspec.Struct, frozen=True):
 
 async def navigate(tab: Tab, url: str, wait_until: str, timeout: float) -> Arrival:
     end = asyncio.get_running_loop().time() + timeout
-    if tab.crashed:
-        await tab.revive()
-    retried = False
-    before = tab.document
-    reply = await _go(tab, url, end)
-    if reply.get("errorText") in _TRANSIENT:
-        retried, before = True, tab.document
+    retried = tab.crashed = False  # a crashed tab gets a new renderer by this as well
+    async with _leaving(tab):
+        before = tab.document
         reply = await _go(tab, url, end)
-    if error := reply.get("errorText"):
-        return _not_arrived(tab, url, error, reply.get("isDownload", False), retried)
-    if reply.get("loaderId"):
-        await _arrive(tab, before, wait_until, end)
+        if reply.get("errorText") in _TRANSIENT:
+            retried, before = True, tab.document
+            reply = await _go(tab, url, end)
+        if error := reply.get("errorText"):
+            return await _not_arrived(tab, url, before, error, reply.get("isDownload", False), retried)
+        if reply.get("loaderId"):
+            await _arrive(tab, before, wait_until, end)
     return await _arrival(tab, "the first try failed on the network; the second worked" if retried else "")
 
 
 async def reload(tab: Tab, wait_until: str, timeout: float) -> Arrival:
     end = asyncio.get_running_loop().time() + timeout
     before = tab.document
-    await tab.channel.send("Page.reload")
-    await _arrive(tab, before, wait_until, end)
+    async with _leaving(tab):
+        await tab.channel.send("Page.reload")
+        await _arrive(tab, before, wait_until, end)
     return await _arrival(tab)
 
 
@@ -66,11 +79,22 @@ async def history(tab: Tab, step: int, timeout: float) -> Arrival:
         raise Failure("not_found", f"there is no page to go {way} to", suggestions=["navigate to an address instead"])
     entry = entries["entries"][index]
     before, moves = tab.document, tab.moves
-    tab.channel.post("Page.navigateToHistoryEntry", entryId=entry["id"])
-    await _until(tab, lambda: tab.document is not before or tab.moves > moves, end, entry["url"])
-    if tab.document is not before:
-        await _arrive(tab, before, "domcontentloaded", end)
+    async with _leaving(tab):
+        tab.channel.post("Page.navigateToHistoryEntry", entryId=entry["id"])
+        await _until(tab, lambda: tab.document is not before or tab.moves > moves, end, entry["url"])
+        if tab.document is not before:
+            await _arrive(tab, before, "domcontentloaded", end)
     return await _arrival(tab)
+
+
+@contextlib.asynccontextmanager
+async def _leaving(tab: Tab) -> AsyncGenerator[None]:
+    """A page that is left must let go: script that keeps it from answering is broken off."""
+    freeing = asyncio.ensure_future(tab.free(STUCK_S))
+    try:
+        yield
+    finally:
+        freeing.cancel()
 
 
 async def _go(tab: Tab, url: str, end: float) -> dict[str, Any]:
@@ -86,24 +110,32 @@ async def _go(tab: Tab, url: str, end: float) -> dict[str, Any]:
         raise
 
 
-def _not_arrived(tab: Tab, url: str, error: str, is_download: bool, retried: bool) -> Arrival:
+async def _not_arrived(tab: Tab, url: str, before: Document, error: str, is_download: bool, retried: bool) -> Arrival:
     if is_download:
         return Arrival(tab.url, tab.title, note="the address is a download; the page stayed as it was")
     if error == "net::ERR_ABORTED":
         return Arrival(tab.url, tab.title, note="the server sent no page (or a newer navigation took over)")
-    reason = tab.explain(url) or error
-    again = " (tried twice)" if retried else ""
-    raise Failure(
+    # The browser's own page about it comes a moment later; it must not surprise the next call.
+    await tab.signal.until(lambda: tab.document is not before or tab.closed, ERROR_PAGE_S)
+    raise _failed(tab, url, error, " (tried twice)" if retried else "")
+
+
+def _failed(tab: Tab, url: str, error: str, again: str = "") -> Failure:
+    words, advice = _WORDS.get(error, (error, "check that the server runs and the address is right"))
+    return Failure(
         "navigation_failed",
-        f"{url}: {reason}{again}",
+        f"{url}: {tab.explain(url) or words}{again}",
         details={"error": error, "url": url},
-        suggestions=["check that the server runs and the address is right"],
+        suggestions=[advice],
     )
 
 
 async def _arrive(tab: Tab, before: Document, wait_until: str, end: float) -> None:
     url = tab.url
     await _until(tab, lambda: tab.document is not before, end, url)
+    if tab.document.unreachable:
+        request = tab.network.by_loader(tab.document.loader_id)
+        raise _failed(tab, tab.document.unreachable, request.failure if request else "it could not be loaded")
     await _until(tab, lambda: tab.document.dom_ready, end, url)
     if wait_until == "domcontentloaded":
         return

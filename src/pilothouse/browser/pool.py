@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from pilothouse.browser.browser import Browser, Context, Gateway
-from pilothouse.cdp.connection import Connection
+from pilothouse.browser.circuit import Circuit
+from pilothouse.cdp.connection import Connection, ProtocolError
 from pilothouse.errors import Failure
 
 log = logging.getLogger(__name__)
@@ -30,11 +31,11 @@ class Pool:
         self._starting = asyncio.Lock()
         self._warm: asyncio.Task[Context] | None = None
         self._closing = False
+        self._circuit = Circuit("the browser")
 
     async def take(self) -> Context:
         """A context with one tab: the warm one if it is ready, and another is warmed at once."""
-        warm, self._warm = self._warm, None
-        context = await self._warmed(warm) or await self._make()
+        context = await self._warmed() or await self._make()
         self.warm_up()
         return context
 
@@ -52,14 +53,22 @@ class Pool:
                 await self._chrome.close()
             self._chrome = self._browser = None
 
-    async def _warmed(self, warm: asyncio.Task[Context] | None) -> Context | None:
+    async def _warmed(self) -> Context | None:
+        """The warm one, taken only when it is there: who stops waiting leaves it to the next."""
+        warm = self._warm
         if warm is None:
             return None
         try:
             context = await asyncio.shield(warm)
-        except Failure:
-            return None  # the caller's own try will say what is wrong
-        return context if context.browser.alive else None
+        except (Failure, ProtocolError):
+            context = None  # the caller's own try will say what is wrong
+        if self._warm is not warm:
+            return await self._warmed()  # somebody else was first
+        self._warm = None
+        if context and not (context.browser.alive and context.tabs):
+            await context.close()
+            return None
+        return context
 
     async def _make(self) -> Context:
         browser = await self._running()
@@ -67,7 +76,7 @@ class Pool:
         try:
             context = await browser.open_context(gateway)
             await context.open_tab()
-        except Failure:
+        except BaseException:
             gateway.close()
             raise
         return context
@@ -77,14 +86,24 @@ class Pool:
             if self._closing:
                 raise Failure("browser_gone", "the daemon is stopping")
             if self._browser is None or not self._browser.alive:
-                if self._chrome:
-                    log.warning("the shared Chrome is gone; starting another")
-                    await self._chrome.close()
-                self._chrome = await self._start()
-                browser = Browser(self._chrome.connection)
-                await browser.start()
-                self._browser = browser
+                self._browser = await self._started()
             return self._browser
+
+    async def _started(self) -> Browser:
+        if self._chrome:
+            log.warning("the shared Chrome is gone; starting another")
+            self._circuit.failed()
+            await self._chrome.close()
+            self._chrome = None
+        self._circuit.check()
+        try:
+            self._chrome = await self._start()
+        except Failure:
+            self._circuit.failed()
+            raise
+        browser = Browser(self._chrome.connection)
+        await browser.start()
+        return browser
 
 
 def _noted(task: "asyncio.Task[Context]") -> None:

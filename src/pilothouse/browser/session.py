@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.browser.browser import Context
+from pilothouse.browser.browser import QUOTA_BYTES, Context
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.watch import Watch
@@ -40,6 +40,7 @@ class Session:
         folder: Path,
         upload_roots: list[Path],
         max_tabs: int,
+        quota_bytes: int = QUOTA_BYTES,
         take: Callable[[], Awaitable[Context]],
     ) -> None:
         self.id = session_id
@@ -53,11 +54,14 @@ class Session:
         self.closed = False
         self.current: Tab | None = None
         self._max_tabs = max_tabs
+        self._quota_bytes = quota_bytes
         self._take = take
         self._context: Context | None = None
         self._tabs: dict[str, Tab] = {}
         self._names = itertools.count(1)
         self._moving_in = asyncio.Lock()
+        self._turned_away: set[Tab] = set()
+        self._closing: set[asyncio.Task[None]] = set()
         self._popups: list[str] = []  # tabs opened by pages that nobody has waited for yet
         self._popped = Signal()
 
@@ -73,6 +77,7 @@ class Session:
     async def open(self) -> None:
         """Move into a browser: at first, and again when the last one died."""
         async with self._moving_in:
+            self._check_open()
             if self._context and self._context.browser.alive:
                 return
             again = self._context is not None
@@ -86,7 +91,7 @@ class Session:
             self.current = next(iter(self._tabs.values()), None)
             if again and self.current:
                 self.report(
-                    "browser", self.current, "the browser ended and was started anew: tabs and cookies are gone"
+                    "browser", self.current.name, "the browser ended and was started anew: tabs and cookies are gone"
                 )
 
     async def tab(self, name: str = "") -> Tab:
@@ -126,29 +131,53 @@ class Session:
 
     async def close(self) -> None:
         self.closed = True
-        if self._context:
-            await self._context.close()
-        self._tabs.clear()
+        async with self._moving_in:  # a context that is being moved into must not be left behind
+            if self._context:
+                await self._context.close()
+            self._tabs.clear()
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise Failure("not_found", "the session was closed", suggestions=["open one with open_session"])
 
     # What the context tells its owner
 
-    def report(self, kind: str, tab: Tab, text: str) -> None:
-        self.watch.add(kind, tab.name, text)
+    def report(self, kind: str, tab: str, text: str) -> None:
+        self.watch.add(kind, tab, text)
 
     def opened(self, tab: Tab) -> None:
         self._name(tab)
+        if not tab.opener:  # our own; a page's always names its opener, `noopener` or not
+            return
+        if len(self._tabs) > self._max_tabs:
+            self._turn_away(tab)
+            return
         opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
-        if opener:
-            self.watch.add("tab_opened", tab.name, f"{tab.name} opened by {opener.name}")
-            self._popups.append(tab.name)
-            self._popped.stir()
-            if len(self._tabs) > self._max_tabs:
-                task = asyncio.ensure_future(self.context.close_tab(tab))
-                task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        by = opener.name if opener else "a tab that is closed now"
+        self.watch.add("tab_opened", tab.name, f"{tab.name} opened by {by}")
+        self._popups.append(tab.name)
+        self._popped.stir()
+
+    def _turn_away(self, tab: Tab) -> None:
+        """A page opens more tabs than the session may have; one line tells of a whole flood."""
+        if not self._turned_away:
+            self.watch.add("tab_closed", tab.name, f"a page opened more than {self._max_tabs} tabs: the rest is closed")
+        self._turned_away.add(tab)
+        task = asyncio.ensure_future(self.context.close_tab(tab))
+        self._closing.add(task)
+        task.add_done_callback(self._turned)
+
+    def _turned(self, task: "asyncio.Task[None]") -> None:
+        self._closing.discard(task)
+        if not task.cancelled():
+            task.exception()  # a tab that is gone already is as good as closed
 
     def shut(self, tab: Tab) -> None:
         self._tabs.pop(tab.name, None)
         self._popups = [name for name in self._popups if name != tab.name]
+        if tab in self._turned_away:
+            self._turned_away.discard(tab)
+            return
         self.watch.add("tab_closed", tab.name, f"{tab.name} closed")
         if self.current is tab:
             opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
@@ -165,6 +194,7 @@ class Session:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         context.keep_files_in(self.folder)
         context.upload_roots = self._upload_roots
+        context.quota_bytes = self._quota_bytes
         for tab in context.tabs:
             context.dress(tab)
 

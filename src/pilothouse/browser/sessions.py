@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from pilothouse.browser.browser import QUOTA_BYTES
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.session import Options, Session
 from pilothouse.browser.watch import Event
@@ -32,6 +33,7 @@ class Sessions:
         max_sessions: int,
         max_tabs: int,
         idle_s: float,
+        quota_bytes: int = QUOTA_BYTES,
     ) -> None:
         self._pools = pools
         self._folder = folder
@@ -39,6 +41,7 @@ class Sessions:
         self._max_sessions = max_sessions
         self._max_tabs = max_tabs
         self._idle_s = idle_s
+        self._quota_bytes = quota_bytes
         self._open: dict[str, Session] = {}
         self._listeners: set[Listener] = set()
         self._sweeper = asyncio.create_task(self._sweep())
@@ -64,6 +67,7 @@ class Sessions:
             folder=self._folder / session_id,
             upload_roots=self._upload_roots,
             max_tabs=self._max_tabs,
+            quota_bytes=self._quota_bytes,
             take=self._pools[options.headless].take,
         )
         self._open[session_id] = session
@@ -72,6 +76,7 @@ class Sessions:
             await session.open()
         except BaseException:
             self._open.pop(session_id, None)
+            session.closed = True  # another call may wait to move in
             raise
         return session
 

@@ -143,7 +143,7 @@ class Tab:
 
     async def revive(self) -> None:
         """A crashed renderer is replaced by navigating on the same channel."""
-        before = self.document
+        before, self.crashed = self.document, False
         await self.channel.send("Page.navigate", url=self.url or "about:blank", timeout=REVIVE_TIMEOUT_S)
         await self.signal.until(lambda: self.document is not before and self.document.dom_ready, REVIVE_TIMEOUT_S)
 

@@ -6,6 +6,7 @@ interruption (a crash, a dialog), whichever comes first; nothing waits for ever.
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -51,6 +52,7 @@ class _Pending(msgspec.Struct):
 
 
 _encode = msgspec.json.Encoder().encode
+_ID = re.compile(rb'\{"id":(\d+),')
 _envelope = msgspec.json.Decoder(_Frame).decode
 
 
@@ -156,7 +158,9 @@ class Connection:
     def _receive(self, data: bytes) -> None:
         try:
             self._take(_frame(data))
-        except (ValueError, KeyError, RecursionError):
+        except RecursionError:
+            self._take(_Frame(id=_id_of(data), error={"message": "the answer is nested too deeply"}))
+        except (ValueError, KeyError):
             log.exception("the browser sent a frame that cannot be read: %r", data[:200])
 
     def _take(self, frame: _Frame) -> None:
@@ -174,7 +178,7 @@ class Connection:
         if pending is None:
             return
         if frame.error is None:
-            self._settle(frame.id, _result(frame))
+            self._settle(frame.id, decode(frame.result))
         elif "session" in frame.error.get("message", "").lower() and frame.error.get("code") == -32001:
             self._settle(frame.id, Failure("tab_closed", "the tab is closed"))
         else:
@@ -224,11 +228,10 @@ def _frame(data: bytes) -> _Frame:
         return _envelope(_encode(decode(data)))
 
 
-def _result(frame: _Frame) -> dict[str, Any] | Exception:
-    try:
-        return decode(frame.result)
-    except RecursionError:
-        return Failure("page_error", "the answer is nested too deeply", suggestions=["ask for less of it"])
+def _id_of(data: bytes) -> int:
+    """Of a frame that cannot be read otherwise; 0 when it is an event."""
+    found = _ID.match(data)
+    return int(found[1]) if found else 0
 
 
 def _copy(failure: Failure) -> Failure:

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from pilothouse.cdp.pipe import MAX_FRAME_BYTES
 from pilothouse.errors import Failure
@@ -35,7 +35,7 @@ class Socket:
                 open_timeout=OPEN_TIMEOUT_S,
                 proxy=None,
             )
-        except (OSError, TimeoutError, ConnectionClosed, ValueError) as error:
+        except (OSError, TimeoutError, WebSocketException, ValueError) as error:
             raise Failure("browser_gone", f"no browser answers at {url}: {error}") from error
         return cls(websocket)
 

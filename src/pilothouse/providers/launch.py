@@ -13,6 +13,7 @@ import secrets
 import shutil
 import signal
 import socket
+import threading
 from pathlib import Path
 
 from pilothouse.cdp.connection import Connection
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 20
 _PREFIX = "browser-"
+_MEND_PATH = "mend PILOTHOUSE_CHROME or browser.path"
 
 # What every launched Chrome gets. Nothing here hides automation or weakens the web's own rules.
 _FLAGS = (
@@ -73,7 +75,7 @@ class Chrome:
         self.connection = connection
         self.pid = pid
         self._data_dir = data_dir
-        self._ended = asyncio.create_task(asyncio.to_thread(_reap, pid))
+        self._ended = _reaped(pid)
 
     async def close(self) -> None:
         """End it now: an ephemeral browser has nothing to save."""
@@ -81,13 +83,14 @@ class Chrome:
         if not self._ended.done():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
-        await self._ended
+        await asyncio.shield(self._ended)
         await asyncio.to_thread(shutil.rmtree, self._data_dir, ignore_errors=True)
 
 
 class Launcher:
-    def __init__(self, config: Browser, home: Path) -> None:
+    def __init__(self, config: Browser, home: Path, *, start_timeout_s: float = START_TIMEOUT_S) -> None:
         self._config = config
+        self._start_timeout_s = start_timeout_s
         self._folder = home / "browsers"
 
     async def start(self, *, headless: bool = True) -> Chrome:
@@ -99,6 +102,10 @@ class Launcher:
         ours, theirs = socket.socketpair()
         try:
             pid = _spawn([path, *self._flags(data_dir, headless)], theirs, data_dir / "chrome.log")
+        except OSError as error:
+            ours.close()
+            shutil.rmtree(data_dir, ignore_errors=True)
+            raise Failure("system", f"{path} cannot be run: {error.strerror}", suggestions=[_MEND_PATH]) from error
         finally:
             theirs.close()
         pipe = Pipe(ours)
@@ -118,7 +125,10 @@ class Launcher:
 
     async def _answered(self, chrome: Chrome, path: str, data_dir: Path) -> None:
         try:
-            await chrome.connection.root.send("Browser.getVersion", timeout=START_TIMEOUT_S)
+            await chrome.connection.root.send("Browser.getVersion", timeout=self._start_timeout_s)
+        except asyncio.CancelledError:
+            await asyncio.shield(chrome.close())
+            raise
         except Failure as failure:
             said = _last_lines(data_dir / "chrome.log")
             await chrome.close()
@@ -160,9 +170,20 @@ def _spawn(command: list[str], theirs: socket.socket, log_file: Path) -> int:
         os.close(end)
 
 
-def _reap(pid: int) -> None:
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, 0)
+def _reaped(pid: int) -> "asyncio.Future[None]":
+    """Done when the process is. A thread of its own: those of the executor are few, and hold up the interpreter's end
+    for as long as Chrome lives."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+
+    def wait() -> None:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+        with contextlib.suppress(RuntimeError):  # the loop may be closed by now
+            loop.call_soon_threadsafe(lambda: ended.done() or ended.set_result(None))
+
+    threading.Thread(target=wait, name=f"chrome-{pid}", daemon=True).start()
+    return ended
 
 
 def _alive(pid: int) -> bool:

@@ -56,21 +56,25 @@ async function stillness(el) {
   if (running.length) await Promise.race([Promise.all(running), later(1000)]);
 }
 
+const toMiddle = (el) => scrollTo(el, { block: "center", inline: "center", behavior: "instant" });
+
+// A bar that stays where it is (a sticky header) may lie over what is in view: the middle of the window is free.
 function place(el) {
   if (!isVisible(el)) return { fail: "hidden" };
-  let rect = rectOf(el);
-  if (!insideView(rect)) {
-    scrollTo(el, { block: "center", inline: "center", behavior: "instant" });
-    rect = rectOf(el);
-  }
+  if (!insideView(rectOf(el))) toMiddle(el);
+  const spot = pressable(el);
+  if (spot.fail !== "covered") return spot;
+  toMiddle(el);
+  return pressable(el);
+}
+function pressable(el) {
   let over = null;
-  for (const [x, y] of pointsOf(el, rect)) {
+  for (const [x, y] of pointsOf(el, rectOf(el))) {
     const hit = deepHit(x, y);
     if (hit && lands(hit, el)) return { x, y };
     over = over || hit;
   }
-  if (!over) return { fail: "outside" };
-  return { fail: "covered", by: brief(over) };
+  return over ? { fail: "covered", by: brief(over) } : { fail: "outside" };
 }
 
 function brief(el) {
@@ -119,7 +123,7 @@ ph.box = (n) => {
   const { el, fail } = living(n);
   if (fail) return { fail };
   if (!isVisible(el)) return { fail: "hidden", ...named(el) };
-  if (!insideView(rectOf(el))) scrollTo(el, { block: "center", inline: "center", behavior: "instant" });
+  if (!insideView(rectOf(el))) toMiddle(el);
   const rect = rectOf(el);
   return { x: rect.left, y: rect.top, width: rect.width, height: rect.height, ...named(el) };
 };

@@ -1,0 +1,229 @@
+"""Fields of every kind, filled the way their pages notice."""
+
+from typing import Any
+
+import pytest
+
+from tests.browser.looking import fails, look, put, ref
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+
+async def believed(agent: Agent) -> dict[str, Any]:
+    """What the page thinks it holds."""
+    return await agent.js("values()")
+
+
+@promise("A09")
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("text", "Ada Lovelace"),
+        ("email", "ada@example.com"),
+        ("number", "42"),
+        ("search", "engines"),
+        ("tel", "+44 20"),
+        ("url", "https://example.com/"),
+        ("notes", "one\ntwo\nthree"),
+        ("date", "2026-01-31"),
+        ("time", "13:45"),
+        ("moment", "2026-01-31T13:45"),
+        ("month", "2026-01"),
+        ("week", "2026-W05"),
+        ("range", "35"),
+        ("color", "#aabbcc"),
+        ("controlled", "by state"),
+        ("controlled-notes", "more\nstate"),
+        ("rich", "new text"),
+    ],
+)
+async def test_a_field_takes_its_value(agent: Agent, site: PageServer, field: str, value: str) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    done = await agent.call("type_text", target=f"#{field}", text=value)
+    assert "note" not in done
+    assert (await believed(agent))[field] == value
+    assert f"input:{field}" in await agent.js("events")
+
+
+@promise("C09")
+async def test_a_whole_form_in_one_call(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    fields = [
+        {"target": "#text", "value": "Ada"},
+        {"target": "#number", "value": 7},
+        {"target": "#check", "value": True},
+        {"target": "#checked", "value": False},
+        {"target": "text=Large", "value": True},
+        {"target": "#fruit", "value": "Banana"},
+        {"target": "#colours", "value": ["Red", "b"]},
+        {"target": "#date", "value": "2026-02-03"},
+        {"target": "#rich", "value": "rich"},
+        {"target": "#controlled", "value": "kept"},
+    ]
+    assert await agent.text("fill_form", fields=fields) == "filled 10 fields"
+    now = await believed(agent)
+    assert (now["text"], now["number"], now["check"], now["checked"]) == ("Ada", "7", True, False)
+    assert (now["size"], now["fruit"], now["colours"]) == ("l", "b", ["r", "b"])
+    assert (now["date"], now["rich"], now["controlled"]) == ("2026-02-03", "rich", "kept")
+
+
+@promise("C09")
+async def test_a_checkbox_that_is_right_already_is_left_alone(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    await agent.call("fill_form", fields=[{"target": "#checked", "value": True}, {"target": "#check", "value": False}])
+    assert "change:checked" not in await agent.js("events")
+    refused = await fails(agent, "bad_request", "fill_form", fields=[{"target": "#check", "value": "maybe"}])
+    assert "true or false" in refused.message
+
+
+@promise("C09")
+async def test_a_form_that_fails_half_way_says_where(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    fields = [{"target": "#text", "value": "Ada"}, {"target": "#disabled", "value": "x"}]
+    refused = await fails(agent, "not_actionable", "fill_form", fields=fields)
+    assert "field 2 of 2" in refused.message
+    assert refused.details["filled"] == ['textbox "Text"']
+    assert (await believed(agent))["text"] == "Ada"
+
+
+@promise("C09")
+async def test_submit_presses_enter(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    done = await agent.text("fill_form", fields=[{"target": "#text", "value": "Ada"}], submit=True)
+    assert done == "filled 1 fields and pressed Enter"
+    assert await agent.js("status.textContent") == "submitted"
+
+
+@promise("A09")
+async def test_type_and_submit(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    await agent.call("type_text", target="#search", text="ships", submit=True)
+    assert await agent.js("status.textContent") == "submitted"
+
+
+@promise("A09")
+async def test_text_is_replaced_or_added_to(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    for field, first in (("text", "one"), ("notes", "one"), ("rich", "one"), ("number", "12"), ("email", "a@b")):
+        await agent.call("type_text", target=f"#{field}", text=first)
+        await agent.call("type_text", target=f"#{field}", text="34", clear=False)
+        assert (await believed(agent))[field] == f"{first}34"
+        await agent.call("type_text", target=f"#{field}", text="5")
+        assert (await believed(agent))[field] == "5"
+
+
+@promise("A09")
+@pytest.mark.parametrize("field", ["controlled", "rich", "number", "date"])
+async def test_a_field_is_emptied(agent: Agent, site: PageServer, field: str) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    await agent.call("type_text", target=f"#{field}", text="2026-01-31" if field == "date" else "17")
+    await agent.call("type_text", target=f"#{field}", text="")
+    assert (await believed(agent))[field] == ""
+
+
+@promise("A09")
+async def test_what_the_page_makes_of_it_is_told(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    assert "12345" in (await agent.call("type_text", target="#limited", text="1234567"))["note"]
+    assert "SHOUT" in (await agent.call("type_text", target="#upper", text="shout"))["note"]
+    assert "note" in await agent.call("type_text", target="#number", text="abc")
+
+
+@promise("A09")
+@pytest.mark.parametrize(("target", "reason"), [("#disabled", "disabled"), ("#readonly", "readonly")])
+async def test_fields_that_cannot_be_filled_say_why(agent: Agent, site: PageServer, target: str, reason: str) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    refused = await fails(agent, "not_actionable", "type_text", target=target, text="x")
+    assert refused.details["reason"] == reason
+
+
+@promise("A09")
+async def test_values_that_a_field_cannot_take(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    refused = await fails(agent, "bad_request", "type_text", target="#date", text="31.1.2026")
+    assert any("2026-01-31" in one for one in refused.suggestions)
+    assert "upload_file" in str((await fails(agent, "bad_request", "type_text", target="#file", text="x")).suggestions)
+    await fails(agent, "not_actionable", "type_text", target="h1", text="x")
+
+
+@promise("A09")
+async def test_choosing_options(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    assert '"Apple"' in await agent.text("select_option", target="#fruit", values=["a"])
+    assert '"Banana"' in await agent.text("select_option", target="text=Fruit", values=["banana"])
+    assert (await believed(agent))["fruit"] == "b"
+    assert "change:fruit" in await agent.js("events")
+    await agent.call("select_option", target="#colours", values=["Green", "Blue"])
+    assert (await believed(agent))["colours"] == ["g", "b"]
+    await agent.call("select_option", target="#colours", values=[])
+    assert (await believed(agent))["colours"] == []
+
+
+@promise("A09")
+async def test_options_that_are_not_there(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    missing = await fails(agent, "not_found", "select_option", target="#fruit", values=["Durian"])
+    assert missing.details["options"] == ["Choose", "Apple", "Banana", "Cherry"]
+    await fails(agent, "not_actionable", "select_option", target="#fruit", values=["Cherry"])
+    await fails(agent, "bad_request", "select_option", target="#fruit", values=["Apple", "Banana"])
+    await fails(agent, "bad_request", "select_option", target="#text", values=["Apple"])
+
+
+@promise("A14")
+async def test_a_password_appears_in_no_result(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    said = [
+        await agent.text("type_text", target="#password", text="hunter2!", snapshot="full"),
+        await agent.text("fill_form", fields=[{"target": "#password", "value": "hunter3!"}], snapshot="diff"),
+        await agent.text("get_page_text"),
+        await look(agent, full=True),
+        await agent.text("find", text="Password"),
+    ]
+    assert await agent.js("document.getElementById('password').value === 'hunter3!'") is True
+    await agent.js("document.getElementById('password').type = 'text'; return 0")
+    said += [await look(agent), await agent.text("get_page_text")]
+    assert not any("hunter" in one for one in said)
+
+
+@promise("A10", "A21")
+@pytest.mark.parametrize("name", ["Same", "Inner", "Cross", "Far", "Home"])
+async def test_fields_in_frames(agent: Agent, site: PageServer, name: str) -> None:
+    await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))
+    field = await ref(agent, f'textbox "{name} field"')
+    await agent.call("type_text", target=field, text="first")
+    await agent.call("type_text", target=field, text=f"in {name}")
+    await agent.call("press_key", key="!")
+    read = await agent.call("evaluate_js", expression="element.value", target=field)
+    assert read["value"] == f"in {name}!"
+
+
+@promise("A10")
+@pytest.mark.parametrize(("name", "host"), [("Open", "open-box"), ("Closed", "closed-box")])
+async def test_fields_in_shadow_roots(agent: Agent, site: PageServer, name: str, host: str) -> None:
+    await agent.call("navigate", url=site.url("shadow.html"))
+    field = await ref(agent, f'textbox "{name} field"')
+    await agent.call("type_text", target=field, text="deep")
+    assert await agent.js(f"document.querySelector('{host}').dataset.value") == "deep"
+
+
+@promise("A09")
+async def test_a_field_inside_what_was_named(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, "<div id=wrap><input id=inner></div><div id=two><input><input></div>")
+    await agent.call("type_text", target="#wrap", text="in")
+    assert await agent.js("inner.value") == "in"
+    await fails(agent, "not_actionable", "type_text", target="#two", text="in")
+
+
+@promise("A09")
+async def test_widgets_that_only_say_they_are_checkboxes(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(
+        agent,
+        '<div role=switch id=dark aria-checked=false tabindex=0 onclick="this.setAttribute('
+        "'aria-checked', this.getAttribute('aria-checked') !== 'true')\">Dark</div>",
+    )
+    for value in (True, True, False):
+        await agent.call("fill_form", fields=[{"target": "#dark", "value": value}])
+        assert await agent.js("dark.getAttribute('aria-checked')") == str(value).lower()

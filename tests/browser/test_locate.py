@@ -1,0 +1,125 @@
+"""Targets: refs, CSS, text, roles, XPath, alternatives."""
+
+import pytest
+
+from tests.browser.looking import fails, put, ref
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+
+@promise("C06")
+@pytest.mark.parametrize(
+    "target",
+    [
+        "#go",
+        "button",
+        "form > button[type=button]",
+        "text=Go",
+        "text=go",
+        'text="Go"',
+        "role=button",
+        'role=button[name="Go"]',
+        "role=button[name='go']",
+        "role=button[name=/^G/]",
+        "xpath=//button[@id='go']",
+        ["#missing", "e999", "text=Go"],
+    ],
+)
+async def test_every_way_to_name_a_button(agent: Agent, site: PageServer, target: str | list[str]) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("click", target=target)
+    assert await agent.js("clicks") == 1
+
+
+@promise("C06")
+async def test_a_ref(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("click", target=await ref(agent, 'button "Go"'))
+    assert await agent.js("clicks") == 1
+
+
+@promise("C06")
+async def test_the_first_alternative_that_is_there_wins(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    said = await agent.text("click", target=["#nothing", "#news", "#go"])
+    assert "Newsletter" in said
+    await fails(agent, "bad_request", "click", target=[])
+
+
+@promise("C08")
+async def test_nothing_found_offers_what_is_near(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("table.html"))
+    answer = await agent.ask("click", target="text=Refersh")
+    error = answer.data["error"]
+    assert error["code"] == "not_found"
+    assert any(line.startswith('button "Refresh" e') for line in error["details"]["candidates"])
+    assert 'button "Refresh"' in answer.text
+    assert set(error) == {"code", "category", "message", "details", "suggestions", "retryable", "metadata"}
+    assert error["metadata"]["tool"] == "click"
+    assert error["metadata"]["url"] == site.url("table.html")
+
+
+@promise("C08")
+@pytest.mark.parametrize("target", ["##", "role=", "xpath=//[", "text=", "div[", "", "role=button[name=Go]"])
+async def test_a_bad_target_is_a_bad_request(agent: Agent, site: PageServer, target: str) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await fails(agent, "bad_request", "click", target=target)
+
+
+@promise("C08")
+async def test_a_ref_that_was_never_given(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await fails(agent, "not_found", "click", target="e4711")
+
+
+@promise("C06")
+async def test_several_matches_are_told(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("table.html"))
+    said = await agent.text("click", target="text=Edit")
+    assert "first of 10 matches" in said
+    assert await agent.js("hits") == {"0:edit": 1}
+
+
+@promise("C06")
+async def test_what_can_be_seen_comes_before_what_cannot(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, '<button class=b hidden>One</button><button class=b onclick="window.hit = 2">Two</button>')
+    await agent.call("click", target=".b")
+    assert await agent.js("hit") == 2
+
+
+@promise("C06", "A21")
+@pytest.mark.parametrize("name", ["Same", "Inner", "Cross", "Home"])
+async def test_frames_are_searched_too(agent: Agent, site: PageServer, name: str) -> None:
+    await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))
+    await agent.call("wait_for", target=f"text={name} button")
+    await agent.call("click", target=f"text={name} button")
+    read = await agent.call(
+        "evaluate_js", expression="element.ownerDocument.getElementById('out').textContent", target=f"text={name} button"
+    )
+    assert read["value"] == "1"
+
+
+@promise("C06")
+async def test_text_prefers_the_control(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("type_text", target="text=Mail", text="a@b.c")
+    assert await agent.js("mail.value") == "a@b.c"
+    assert (await agent.call("evaluate_js", expression="element.id", target="text=Plan"))["value"] == "plan"
+
+
+@promise("C06", "A10")
+async def test_text_in_closed_shadow_roots(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("shadow.html"))
+    await agent.call("click", target="text=Closed button")
+    await agent.call("click", target='role=button[name="Deep button"]')
+    assert await agent.js("hits") == {"closed": 1, "deep": 1}
+
+
+@promise("C06")
+async def test_the_old_names_of_arguments(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("click", selector="#go")
+    await agent.call("click", ref=await ref(agent, 'button "Go"'))
+    assert await agent.js("clicks") == 2

@@ -4,13 +4,14 @@ Above: tools. Below: unseen (what the walker cannot see by itself), tab, refs, w
 """
 
 import asyncio
-import math
 import re
+from collections import Counter
 from difflib import SequenceMatcher
 from typing import Any
 
 import msgspec
 
+from pilothouse.browser.budget import clip, fitting, tokens
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.input import owner_in
 from pilothouse.browser.locate import optional_scope, stale
@@ -22,8 +23,6 @@ from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 
 DEFAULT_BUDGET = 2500
-SMALLEST_BUDGET = 50
-BYTES_PER_TOKEN = 2.6  # fewer than any tokenizer needs for such text, so the real count stays below
 DIFF_SHARE = 0.4
 FRAME_TIMEOUT_S = 3.0
 PAGE_TIMEOUT_S = 20.0
@@ -43,13 +42,12 @@ class Options(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """`text` is the page's; `truncated` says that more can be had, `more` how."""
+    """`text` is the page's; `truncated` says that more can be had, its last line how."""
 
     url: str
     title: str
     text: str
     truncated: bool = False
-    more: str = ""
     unchanged: bool = False
 
 
@@ -65,13 +63,23 @@ async def take(tab: Tab, options: Options) -> Snapshot:
     root = await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, 0)
     lines = ["  " * depth + text for depth, text in root.lines]
     tab.title = root.title if frame is tab.frames.main else tab.title
-    shown = _difference(tab, lines) if options.diff else None
-    _remember(tab, options, lines)
-    if shown is not None:
-        body, more = _within(shown, options.budget)
-        more = f"({more} more changed lines)" if more else ""
-        return Snapshot(root.url, root.title, "\n".join(body), bool(more), more, unchanged=not shown)
-    return _page(tab, options, root, lines)
+    seen = _reading(tab, options)
+    changed = _difference(seen, lines) if options.diff else None
+    if not options.scope and options.page == 1:
+        seen.lines = lines
+    return _page(tab, options, root, lines) if changed is None else _changes(root, changed, options.budget)
+
+
+def _reading(tab: Tab, options: Options) -> Seen:
+    """What the caller has read of this document; a difference needs the same way of looking at it."""
+    view = (options.full, options.interactive, options.depth)
+    if tab.seen.document is not tab.document:
+        tab.seen = Seen()
+        tab.seen.document = tab.document
+    if tab.seen.view != view and options.page == 1:
+        tab.seen.view = view
+        tab.seen.lines = []
+    return tab.seen
 
 
 async def whole(tab: Tab) -> Lines:
@@ -109,7 +117,6 @@ async def _gather(tab: Tab, frame: Frame, wanted: dict[str, Any], timeout: float
         lines.append((depth, rendered))
         for local in [one for one in inner if f"\u0001{one}\u0001" in text]:
             lines += [(depth + 1 + deeper, line) for deeper, line in inner.pop(local)]
-    tab.seen.changes[world.uid] = answer["changes"]
     return _Part(lines, answer["url"], answer["title"], answer["above"], answer["below"])
 
 
@@ -140,7 +147,8 @@ async def _inner(tab: Tab, parent: Frame, child: Frame, wanted: dict[str, Any], 
         part = await _gather(tab, child, {**wanted, "scope": 0}, FRAME_TIMEOUT_S, level + 1)
     except (Failure, ProtocolError, WorldGone) as error:
         return local, [(0, f"(this frame did not answer: {error})")]
-    return local, part.lines
+    hidden = part.above + part.below
+    return local, [*part.lines, *([(0, f"({hidden} more items in this frame: page=2)")] if hidden else [])]
 
 
 # Searching
@@ -173,92 +181,63 @@ def _above(lines: Lines, index: int) -> list[str]:
     return found
 
 
-# Budget, pages, differences
-
-
-def tokens(text: str) -> int:
-    """More than any model will count."""
-    return math.ceil(len(text.encode()) / BYTES_PER_TOKEN)
-
-
-def _within(lines: list[str], budget: int) -> tuple[list[str], int]:
-    """As many lines as the budget holds, and how many are left."""
-    room = max(budget, SMALLEST_BUDGET)
-    for index, line in enumerate(lines):
-        room -= tokens(line) + 1
-        if room < 0:
-            if index == 0:
-                return [line[: int(max(budget, SMALLEST_BUDGET) * BYTES_PER_TOKEN / 4)] + "…"], len(lines) - 1
-            return lines[:index], len(lines) - index
-    return lines, 0
-
-
-def paged(text: str, budget: int) -> list[str]:
-    """A text in pages that each fit the budget, cut between lines where possible."""
-    room = int(max(budget, SMALLEST_BUDGET) * BYTES_PER_TOKEN)
-    pages, page, size = list[str](), list[str](), 0
-    for line in text.split("\n"):
-        for piece in _pieces(line, room):
-            length = len(piece.encode()) + 1
-            if size + length > room and page:
-                pages.append("\n".join(page))
-                page, size = [], 0
-            page.append(piece)
-            size += length
-    return [*pages, "\n".join(page)]
-
-
-def _pieces(line: str, room: int) -> list[str]:
-    width = max(room // 4, 1)  # a character has at most four bytes
-    return [line] if len(line.encode()) < room else [line[at : at + width] for at in range(0, len(line), width)]
+# Pages, differences
 
 
 def _page(tab: Tab, options: Options, part: _Part, lines: list[str]) -> Snapshot:
-    header = f'{part.url}  "{part.title}"'
-    reserve = tokens(header) + 40
-    first = _start_of_page(tab, options.page, lines)
-    shown, left = _within(lines[first:], options.budget - reserve)
-    if shown:
-        tab.seen.ends[options.page] = shown[-1]
-    if options.page > 1 and not shown:
-        raise Failure("not_found", f"there is no page {options.page}: the snapshot ended before")
-    more = _more(options, part, left)
-    body = [header, *shown, *([more] if more else [])]
-    return Snapshot(part.url, part.title, "\n".join(body), bool(more), more)
+    """Header, lines and the hint at what is left, together within the budget."""
+    unread = _unread(tab.seen, options.page, lines)
+    head = [clip(f'{part.url}  "{part.title}"', options.budget // 3)] if options.page == 1 else []
+    room = options.budget - tokens("\n".join([*head, _more(options, part, len(unread))])) - 2
+    count = fitting(unread, room)
+    tab.seen.pages[options.page] = unread[:count]
+    shown = unread[:count] if count > 1 else [clip(line, room) for line in unread[:1]]
+    more = _more(options, part, len(unread) - count)
+    body = [*head, *shown, *([more] if more else [])]
+    return Snapshot(part.url, part.title, "\n".join(body), bool(more))
 
 
-def _start_of_page(tab: Tab, page: int, lines: list[str]) -> int:
-    """A page begins after the last line of the one before, wherever that line stands in the whole text now."""
-    if page <= 1:
-        return 0
-    end = tab.seen.ends.get(page - 1)
-    if end is None:
+def _unread(seen: Seen, page: int, lines: list[str]) -> list[str]:
+    """The lines that no page before this one has shown. The first page shows the viewport, the others all the rest."""
+    if page == 1:
+        seen.pages.clear()
+        return lines
+    if page - 1 not in seen.pages:
         raise Failure("bad_request", f"read page {page - 1} before page {page}")
-    stripped = end.strip()
-    return next((i + 1 for i in range(len(lines) - 1, -1, -1) if lines[i].strip() == stripped), 0)
+    read = Counter(line.strip() for number in range(1, page) for line in seen.pages[number])
+    unread: list[str] = []
+    for line in lines:
+        if read[line.strip()]:
+            read[line.strip()] -= 1
+        else:
+            unread.append(line)
+    if not unread:
+        raise Failure("not_found", f"there is no page {page}: everything has been shown")
+    return unread
 
 
 def _more(options: Options, part: _Part, left: int) -> str:
-    notes: list[str] = []
-    if part.above:
-        notes.append(f"{part.above} more items above: full=true, or scroll up")
-    below = left + part.below
-    if below:
-        notes.append(f"{below} more items below: find, scope=<ref>, or page={options.page + 1}")
-    return f"({'; '.join(notes)})" if notes else ""
+    above, below = (part.above, left + part.below) if options.page == 1 else (0, left)
+    counts = [f"{count} more items {where}" for count, where in ((above, "above"), (below, "below")) if count]
+    if not counts:
+        return ""
+    ways = ", find, or scope=<ref>" if options.budget >= 200 else ""
+    return f"({', '.join(counts)}: page={options.page + 1}{ways})"
 
 
-def _remember(tab: Tab, options: Options, lines: list[str]) -> None:
-    if options.scope or options.page > 1:
-        return
-    tab.seen.document = tab.document
-    tab.seen.lines = lines
+def _changes(part: _Part, changed: list[str], budget: int) -> Snapshot:
+    hint = f"({len(changed)} more changed lines: get_page_state without diff)"
+    count = fitting(changed, budget - tokens(hint) - 2)
+    shown = [clip(line, budget - tokens(hint) - 2) for line in changed[:count]] if count == 1 else changed[:count]
+    left = len(changed) - count
+    if left:
+        shown = [*shown, f"({left} more changed lines: get_page_state without diff)"]
+    return Snapshot(part.url, part.title, "\n".join(shown), bool(left), unchanged=not changed)
 
 
-def _difference(tab: Tab, lines: list[str]) -> list[str] | None:
+def _difference(seen: Seen, lines: list[str]) -> list[str] | None:
     """Changed lines with `+` and `-`; None when there is nothing to compare with, or too much has changed."""
-    seen: Seen = tab.seen
-    if seen.document is not tab.document or not seen.lines:
+    if not seen.lines:
         return None
     changed: list[str] = []
     for kind, a, b, c, d in SequenceMatcher(None, seen.lines, lines, autojunk=False).get_opcodes():

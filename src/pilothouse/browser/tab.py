@@ -61,8 +61,6 @@ class Tab:
         self.mark: settle.Mark | None = None
         self.seen = Seen()
         self.told_url = ""
-        # Keys go where the last action was: a cross-origin frame listens on its own channel.
-        self.typing_into: Channel = channel
         self._home = home
         self._end: Failure | None = None
         self._children: dict[str, tuple[Channel, str]] = {}  # channel and, for a frame, its id

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from pilothouse.browser import capture, files, snapshot
+from pilothouse.browser.budget import paged
 from pilothouse.browser.locate import optional_scope, stale
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
@@ -89,7 +90,7 @@ async def get_page_text(
     said = await world.call("text", {"scope": local})
     if not isinstance(said, str):
         raise stale("target", "the element is gone")
-    pages = snapshot.paged(said, budget)
+    pages = paged(said, budget)
     if page > len(pages):
         raise Failure("not_found", f"the text has {len(pages)} pages")
     more = f"page {page} of {len(pages)}" if len(pages) > 1 else ""

@@ -1,0 +1,289 @@
+"""The page as text: complete, within its budget, with refs that stay."""
+
+import re
+
+import pytest
+
+from bench.tokens import count_tokens
+from pilothouse.browser.budget import paged
+from pilothouse.browser.snapshot import tokens
+from tests.browser.looking import REF, fails, look, put, ref, ref_in
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+BUDGETS = [50, 100, 150, 250, 500, 1000, 2500, 5000]
+
+
+async def all_pages(agent: Agent, **options: int | bool | str) -> list[str]:
+    pages = [await agent.call("get_page_state", **options)]
+    while pages[-1].get("truncated"):
+        pages.append(await agent.call("get_page_state", **options, page=len(pages) + 1))
+        assert len(pages) < 200
+    return [page["snapshot"] for page in pages]
+
+
+@promise("A12")
+@pytest.mark.parametrize("page", ["big.html", "scroll.html", "form.html", "huge.html?n=4000"])
+async def test_no_budget_is_exceeded(agent: Agent, site: PageServer, page: str) -> None:
+    await agent.call("navigate", url=site.url(page))
+    seen: list[str] = []
+    for budget in BUDGETS:
+        for options in ({}, {"full": True}, {"page": 2}):
+            answer = await agent.ask("get_page_state", budget=budget, **options)
+            seen.append(answer.data.get("snapshot", ""))
+            assert tokens(seen[-1]) <= budget
+    limits = [budget for budget in BUDGETS for _ in range(3)]
+    assert all(real <= budget for real, budget in zip(count_tokens(seen), limits, strict=True))
+
+
+@promise("A12")
+async def test_the_estimate_is_above_the_real_count(agent: Agent) -> None:
+    texts = [
+        "Сохранить изменения и выйти",
+        "按钮 提交订单 的 用户名称",
+        "🚀 🎉 ✕ → … ✓",
+        "ሰላም ልዑል አዲስ አበባ",
+        " ".join(f"e{n}" for n in range(500)),
+        " ".join(str(n) for n in range(500)),
+        "https://example.com/a/b/c?x=1&y=%20%2F&z=foo_bar-baz#top",
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    ]
+    assert all(real <= tokens(text) for real, text in zip(count_tokens(texts), texts, strict=True))
+
+
+@promise("A12")
+async def test_long_addresses_and_lines_keep_the_budget_too(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html?" + "long=value&" * 400))
+    await put(agent, "<p>" + "an endless sentence " * 500 + "</p><button>" + "wide " * 60 + "</button>")
+    for budget in BUDGETS:
+        assert tokens(await look(agent, budget=budget)) <= budget
+    assert len(await all_pages(agent, budget=60)) < 10
+
+
+@promise("A12")
+@pytest.mark.parametrize("budget", [300, 2500])
+async def test_paging_reaches_every_button(agent: Agent, site: PageServer, budget: int) -> None:
+    await agent.call("navigate", url=site.url("scroll.html"))
+    seen = "\n".join(await all_pages(agent, budget=budget))
+    assert all(f'button "{name}"' in seen for name in ("Top button", "In the box", "Middle button"))
+    assert all(f"Box line {n}" in seen for n in range(1, 61))
+
+
+@promise("A12")
+async def test_paging_reaches_all_of_a_big_page(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("big.html"))
+    pages = await all_pages(agent, budget=5000)
+    seen = "\n".join(pages)
+    assert all(f'"Remove order {1000 + n}"' in seen for n in range(300))
+    assert all(f'"Page {a}.{b}"' in seen for a in range(1, 13) for b in range(1, 6))
+    assert 'textbox "Reason"' in seen
+    refs = [one for page in pages for one in REF.findall(page)]
+    assert len(refs) < len(set(refs)) * 1.05
+    missing = await fails(agent, "not_found", "get_page_state", budget=5000, page=len(pages) + 1)
+    assert "everything" in missing.message
+
+
+@promise("A12")
+async def test_lines_that_are_alike_are_not_skipped(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, "".join(f"<p>same</p><p>mark {n}</p>" for n in range(40)))
+    seen = "\n".join(await all_pages(agent, budget=120))
+    assert all(f"mark {n}" in seen for n in range(40))
+
+
+@promise("A12", "C08")
+async def test_pages_are_read_in_order(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("big.html"))
+    await fails(agent, "bad_request", "get_page_state", page=2)
+    await look(agent)
+    await agent.call("navigate", url=site.url("big.html?again"))
+    await fails(agent, "bad_request", "get_page_state", page=2)
+
+
+@promise("A12")
+async def test_scope_depth_and_interactive(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("big.html"))
+    nav = await look(agent, scope="nav")
+    assert "Page 12.5" in nav
+    assert "Orders" not in nav
+    shallow = await look(agent, depth=1)
+    assert "  " not in shallow.partition("\n")[2]
+    acting = await look(agent, interactive=True)
+    assert 'button "Filter"' in acting
+    assert "Orders" not in acting
+    await fails(agent, "not_found", "get_page_state", scope="#nowhere")
+
+
+@promise("A12")
+async def test_the_viewport_comes_first_and_the_rest_is_announced(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("scroll.html"))
+    seen = await look(agent)
+    assert 'button "Top button"' in seen
+    assert "Middle button" not in seen
+    assert re.search(r"\(\d+ more items below: page=2", seen)
+    assert "Middle button" in await look(agent, full=True)
+    await agent.call("scroll", target="#middle")
+    seen = await look(agent)
+    assert 'button "Middle button"' in seen
+    assert re.search(r"\d+ more items above", seen)
+
+
+@promise("A13")
+async def test_differences(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("todo.html"))
+    assert "New task" in await look(agent, diff=True)
+    assert await look(agent, diff=True) == "(nothing has changed)"
+    await agent.call("type_text", target="#task", text="Buy milk", submit=True)
+    changed = await look(agent, diff=True)
+    assert "+" in changed
+    assert "Delete Buy milk" in changed
+    assert 'button "Open"' not in changed
+    assert await look(agent, diff=True) == "(nothing has changed)"
+
+
+@promise("A13")
+async def test_a_difference_keeps_to_its_way_of_looking(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("table.html"))
+    await look(agent, interactive=True)
+    whole = await look(agent, diff=True)
+    assert "People" in whole
+    assert await look(agent, diff=True) == "(nothing has changed)"
+
+
+@promise("A12", "A13")
+async def test_a_difference_keeps_the_budget(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("big.html"))
+    await look(agent, full=True)
+    await agent.js("document.querySelectorAll('.badge').forEach((one, n) => { if (n < 60) one.textContent = 'New' })")
+    changed = await look(agent, full=True, diff=True, budget=500)
+    assert tokens(changed) <= 500
+    assert "more changed lines" in changed
+
+
+@promise("A12")
+async def test_find(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("big.html"))
+    by_text = await agent.call("find", text="remove order 1234")
+    assert by_text["total"] == 1
+    assert 'button "Remove order 1234" e' in by_text["hits"][0]
+    by_pattern = await agent.call("find", pattern=r"Page 1[012]\.\d", limit=4)
+    assert by_pattern["total"] == 15
+    assert len(by_pattern["hits"]) == 4
+    by_role = await agent.call("find", role="searchbox")
+    assert by_role["total"] == 1
+    assert (await agent.call("find", text="no such thing"))["hits"] == []
+    await fails(agent, "bad_request", "find")
+    await fails(agent, "bad_request", "find", pattern="(")
+
+
+@promise("A11")
+async def test_found_refs_act(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("big.html"))
+    hit = (await agent.call("find", text="Reason"))["hits"][0]
+    await agent.call("type_text", target=ref_in(hit, 'textbox "Reason"'), text="late")
+    assert await agent.js("reason.value") == "late"
+
+
+@promise("A11")
+async def test_a_ref_stays_with_its_element(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    first = await ref(agent, 'button "Go"')
+    await agent.js("go.before(document.createElement('hr')); go.textContent = 'Went'")
+    assert await ref(agent, 'button "Went"') == first
+
+
+@promise("A11")
+async def test_numbers_are_never_used_twice(agent: Agent, site: PageServer) -> None:
+    seen: set[str] = set()
+    for page in ("small.html", "form.html", "table.html", "small.html?2"):
+        await agent.call("navigate", url=site.url(page))
+        refs = set(REF.findall((await look(agent, full=True)).partition("\n")[2]))
+        assert refs
+        assert not refs & seen
+        seen |= refs
+
+
+@promise("A11")
+async def test_going_back_brings_the_refs_back(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    button = await ref(agent, 'button "Go"')
+    await agent.call("click", target=button)
+    await agent.call("click", target="text=Next")
+    await fails(agent, "stale_ref", "click", target=button)
+    await agent.call("go_back")
+    await agent.call("click", target=button)
+    assert await agent.js("clicks") == 2
+    assert await ref(agent, 'button "Go"') == button
+
+
+@promise("A10", "A21")
+@pytest.mark.parametrize("name", ["Same", "Outer", "Inner", "Cross", "Far", "Home"])
+async def test_refs_of_every_frame_act_without_switching(agent: Agent, site: PageServer, name: str) -> None:
+    await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))
+    button = await ref(agent, f'button "{name} button"')
+    await agent.call("click", target=button)
+    read = await agent.call("evaluate_js", expression="element.parentNode.querySelector('#out').textContent", target=button)
+    assert read["value"] == "1"
+
+
+@promise("A14")
+async def test_hidden_text_is_marked(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    hidden = {
+        "white": "color:#fff;background:#fff",
+        "clear": "opacity:0",
+        "tiny": "font-size:0",
+        "off": "position:absolute;left:-9999px",
+        "clipped": "position:absolute;width:1px;height:1px;overflow:hidden",
+    }
+    await put(agent, "<p>seen well</p>" + "".join(f'<p style="{css}">text {name}</p>' for name, css in hidden.items()))
+    lines = (await look(agent)).splitlines()
+    for name in hidden:
+        assert all("(hidden)" in line for line in lines if f"text {name}" in line)
+    assert not any("(hidden)" in line for line in lines if "seen well" in line)
+
+
+@promise("A14")
+async def test_what_is_not_drawn_is_not_read(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, "<p>here</p><p hidden>not one</p><p style='visibility:hidden'>not two</p><script>'not three'</script>")
+    assert "not" not in (await look(agent, full=True)).partition("\n")[2]
+    assert (await agent.call("get_page_text"))["text"] == "here"
+
+
+@promise("A12")
+async def test_the_text_of_a_page_in_pages(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("scroll.html"))
+    first = await agent.call("get_page_text", budget=200)
+    texts = [first["text"]]
+    for page in range(2, first["pages"] + 1):
+        texts.append((await agent.call("get_page_text", budget=200, page=page))["text"])
+    assert all(tokens(text) <= 200 for text in texts)
+    assert all(f"Box line {n}" in "\n".join(texts) for n in range(1, 61))
+    assert (await agent.call("get_page_text", target="h2"))["text"] == "Endless list"
+    await fails(agent, "not_found", "get_page_text", page=1000)
+
+
+@promise("A12")
+async def test_a_text_without_line_breaks_is_cut_all_the_same() -> None:
+    text = "".join(f"{n}x" for n in range(3000))
+    pages = paged(text, 100)
+    assert all(tokens(page) <= 100 for page in pages)
+    assert "".join(pages) == text
+
+
+@promise("A10", "A21")
+async def test_the_text_of_frames_is_part_of_the_page(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))
+    await agent.call("wait_for", text="Home field")
+    text = (await agent.call("get_page_text"))["text"]
+    assert all(f"{name} field" in text for name in ("Same", "Inner", "Cross", "Home"))
+
+
+@promise("A07")
+async def test_surrogates_and_invisible_characters(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("surrogates.html"))
+    for text in (await look(agent), await agent.text("get_page_text"), await agent.text("find", text="zerowidth")):
+        text.encode()
+        assert not re.search("[\u200b\u202e\u0007\u001b\U000e0041]", text)

@@ -1,0 +1,110 @@
+"""Pages that never let go: every call ends with its deadline, the page is freed, and nobody else waits."""
+
+import asyncio
+
+import pytest
+
+from tests.hostile.conftest import code, p95_ms, tab_of, timed
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+SPIN = "<h1>Spin</h1><script>while (1);</script>"
+P95_MS = 150
+
+
+@promise("A05", "A06")
+async def test_a_page_that_hangs_while_loading(agent: Agent, site: PageServer) -> None:
+    late = await timed(agent, "navigate", url=site.inline(SPIN), timeout_ms=800, limit_s=0.8)
+    assert code(late) == "timeout"
+    assert "broken off" in late.text
+    assert "Spin" in await agent.text("get_page_state")
+
+
+@promise("A05", "A06")
+async def test_script_of_the_caller_that_hangs(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    late = await timed(agent, "evaluate_js", expression="while (1);", timeout_ms=500, limit_s=0.5)
+    assert code(late) == "timeout"
+    assert await agent.js("6 * 7") == 42
+
+
+@promise("A05", "A06")
+async def test_a_click_that_hangs_the_page(agent: Agent, site: PageServer) -> None:
+    opened = await agent.call("open_session", timeout_ms=1000)
+    here = {"session": opened["session"]}
+    await agent.call("navigate", url=site.url("hang.html"), **here)
+    late = await timed(agent, "click", target="text=Hang now", limit_s=1, **here)
+    assert code(late) == "timeout"
+    assert "Hang now" in await agent.text("get_page_state", **here)
+
+
+@promise("A05", "A06")
+async def test_a_timer_that_hangs_the_page_later(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("hang.html?ms=1"), wait_until="domcontentloaded")
+    answers = [await timed(agent, "evaluate_js", expression="1", timeout_ms=700, limit_s=0.7) for _ in range(2)]
+    assert code(answers[-1]) == "ok"
+
+
+@promise("A06")
+async def test_a_cross_origin_frame_that_hangs_is_freed(agent: Agent, site: PageServer) -> None:
+    frame = site.inline("<button onclick='while (1);'>Spin</button>", other=True)
+    opened = await agent.call("open_session", timeout_ms=1500)
+    here = {"session": opened["session"]}
+    await agent.call("navigate", url=site.inline(f"<h1>Outer</h1><iframe src='{frame}'></iframe>"), **here)
+    late = await timed(agent, "click", target="text=Spin", limit_s=1.5, **here)
+    assert code(late) == "timeout"
+    assert "broken off" in late.text
+    assert "Spin" in await agent.text("get_page_state", **here)
+
+
+@promise("A06")
+async def test_leaving_a_hung_page(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("hang.html?ms=1"), wait_until="domcontentloaded")
+    arrived = await timed(agent, "navigate", url=site.url("small.html"), timeout_ms=10_000, limit_s=5)
+    assert arrived.data["title"] == "Small"
+
+
+@promise("A06")
+async def test_closing_a_hung_tab(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("hang.html?ms=1"), wait_until="domcontentloaded")
+    assert code(await timed(agent, "close_tab", limit_s=4)) == "ok"
+    assert (await agent.call("list_tabs"))["tabs"] == []
+
+
+@promise("A06")
+async def test_a_worker_that_works_hard_is_left_alone(agent: Agent, site: PageServer) -> None:
+    """It keeps nobody from answering; breaking it off would only break the page."""
+    worker = "let n = 0; const end = Date.now() + 900; while (Date.now() < end) n++; postMessage('done')"
+    page = f"<script>new Worker(URL.createObjectURL(new Blob([`{worker}`]))).onmessage = e => document.title = e.data</script>"
+    await agent.call("navigate", url=site.inline(page))
+    await timed(agent, "wait_for", text="never there", timeout_ms=100, limit_s=0.1)
+    assert code(await agent.ask("wait_for", function="document.title === 'done'", timeout_ms=5000)) == "ok"
+
+
+@promise("A06", "B12")
+@pytest.mark.parametrize("how", ["load", "click", "script"])
+async def test_a_hung_page_delays_no_other_session(agent: Agent, other: Agent, site: PageServer, how: str) -> None:
+    await other.call("navigate", url=site.url("small.html"))
+    await agent.call("navigate", url=site.url("hang.html"))
+    hung = {
+        "load": agent.ask("navigate", url=site.inline(SPIN), timeout_ms=1500),
+        "click": agent.ask("click", target="text=Hang now"),
+        "script": agent.ask("evaluate_js", expression="while (1);", timeout_ms=1500),
+    }
+    task = asyncio.ensure_future(hung.pop(how))
+    for unused in hung.values():
+        unused.close()
+    if how == "click":
+        asyncio.get_running_loop().call_later(1.5, lambda: asyncio.ensure_future(tab_of(agent).free(0.1)))
+    assert await p95_ms(other, task) < P95_MS
+    await task
+
+
+@promise("A06", "B12")
+async def test_a_hung_tab_delays_no_other_tab_of_its_session(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("hang.html"))
+    await agent.call("new_tab", url=site.url("small.html", other=True))
+    hung = asyncio.ensure_future(agent.ask("evaluate_js", tab="t1", expression="while (1);", timeout_ms=1500))
+    assert await p95_ms(agent, hung) < P95_MS
+    assert code(await hung) == "timeout"

@@ -1,19 +1,16 @@
 """The docs are true: made from the declarations and fresh, nothing missing, no link that leads nowhere."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from pilothouse.config import options
 from pilothouse.errors import CODES
+from scripts import generate_docs
 from tests.promises import promise
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
-
-import generate_docs  # noqa: E402
 
 pytestmark = promise("C04", "E09")
 

@@ -96,7 +96,9 @@ async def test_frames_are_searched_too(agent: Agent, site: PageServer, name: str
     await agent.call("wait_for", target=f"text={name} button")
     await agent.call("click", target=f"text={name} button")
     read = await agent.call(
-        "evaluate_js", expression="element.ownerDocument.getElementById('out').textContent", target=f"text={name} button"
+        "evaluate_js",
+        expression="element.ownerDocument.getElementById('out').textContent",
+        target=f"text={name} button",
     )
     assert read["value"] == "1"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.hostile.conftest import code, tab_of, timed
+from tests.hostile.conftest import code, timed
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -55,7 +55,7 @@ async def test_a_dialog_during_a_wait_ends_it(agent: Agent, site: PageServer) ->
     assert code(met) == "dialog_open"
 
 
-@pytest.mark.parametrize("tool", ["navigate", "reload", "close_tab", "go_back"])
+@pytest.mark.parametrize("tool", ["navigate", "reload", "go_back"])
 async def test_a_guarded_page_asks_before_it_is_left(agent: Agent, site: PageServer, tool: str) -> None:
     await agent.call("navigate", url=site.url("form.html"))
     await agent.call("navigate", url=site.url("dialogs.html"))
@@ -68,11 +68,14 @@ async def test_a_guarded_page_asks_before_it_is_left(agent: Agent, site: PageSer
     assert "guarded" in await agent.text("get_page_text")
     assert code(await agent.ask(tool, **args)) == "dialog_open"
     await agent.call("handle_dialog", accept=True)
-    if tool != "close_tab":
-        assert "guarded" not in await agent.text("get_page_text")
-    elif tab := (await agent.call("list_tabs"))["tabs"]:
-        await tab_of(agent).signal.until(lambda: tab_of(agent).closed, 5)
-        raise AssertionError(tab)
+    assert "guarded" not in await agent.text("get_page_text")
+
+
+async def test_closing_a_guarded_tab_asks_nobody(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("dialogs.html"))
+    await agent.call("click", target="text=Guard leaving")
+    assert code(await timed(agent, "close_tab", limit_s=2)) == "ok"
+    assert (await agent.call("list_tabs"))["tabs"] == []
 
 
 @pytest.mark.parametrize("tool", ["navigate", "reload", "close_tab"])
@@ -80,9 +83,7 @@ async def test_a_beforeunload_that_takes_thirty_seconds_is_cut_short(agent: Agen
     await agent.call("navigate", url=site.url("dialogs.html?slow=30000"))
     await agent.call("click", target="text=Guard leaving")
     args = {"url": site.url("small.html")} if tool == "navigate" else {}
-    assert code(await timed(agent, tool, limit_s=5, **args)) in ("ok", "dialog_open")
-    if tab_of_or_none := (await agent.call("list_tabs"))["tabs"]:
-        assert tool != "close_tab" or "dialog" in (await agent.ask("get_page_state")).text, tab_of_or_none
+    assert code(await timed(agent, tool, limit_s=5, **args)) == "ok"
 
 
 async def test_a_dialog_in_one_tab_leaves_the_others_alone(agent: Agent, site: PageServer) -> None:

@@ -10,11 +10,19 @@ from tests.promises import promise
 from tests.server import PageServer
 
 SPIN = "<h1>Spin</h1><script>while (1);</script>"
-P95_MS = 150
+P95_MS = 150  # above what the machine needs for the same without a hung page
+
+
+async def hang(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js("void setTimeout(() => { while (1); }, 100)")
+    await tab_of(agent).call("tick")  # the timer is set, the page still answers
+    await asyncio.sleep(0.2)  # the renderer's own clock; nothing tells when it has begun to hang
 
 
 @promise("A05", "A06")
 async def test_a_page_that_hangs_while_loading(agent: Agent, site: PageServer) -> None:
+    await agent.call("list_tabs")
     late = await timed(agent, "navigate", url=site.inline(SPIN), timeout_ms=800, limit_s=0.8)
     assert code(late) == "timeout"
     assert "broken off" in late.text
@@ -41,9 +49,17 @@ async def test_a_click_that_hangs_the_page(agent: Agent, site: PageServer) -> No
 
 @promise("A05", "A06")
 async def test_a_timer_that_hangs_the_page_later(agent: Agent, site: PageServer) -> None:
-    await agent.call("navigate", url=site.url("hang.html?ms=1"), wait_until="domcontentloaded")
+    await hang(agent, site)
     answers = [await timed(agent, "evaluate_js", expression="1", timeout_ms=700, limit_s=0.7) for _ in range(2)]
-    assert code(answers[-1]) == "ok"
+    assert [code(one) for one in answers] == ["timeout", "ok"]
+
+
+@promise("A06")
+async def test_a_page_that_hangs_as_soon_as_it_has_loaded_has_arrived(agent: Agent, site: PageServer) -> None:
+    page = site.inline("<title>Spin</title><script>onload = () => setTimeout(() => { while (1); })</script>")
+    await agent.call("list_tabs")
+    arrived = await timed(agent, "navigate", url=page, limit_s=4)
+    assert arrived.data["url"] == page
 
 
 @promise("A06")
@@ -60,14 +76,14 @@ async def test_a_cross_origin_frame_that_hangs_is_freed(agent: Agent, site: Page
 
 @promise("A06")
 async def test_leaving_a_hung_page(agent: Agent, site: PageServer) -> None:
-    await agent.call("navigate", url=site.url("hang.html?ms=1"), wait_until="domcontentloaded")
+    await hang(agent, site)
     arrived = await timed(agent, "navigate", url=site.url("small.html"), timeout_ms=10_000, limit_s=5)
     assert arrived.data["title"] == "Small"
 
 
 @promise("A06")
 async def test_closing_a_hung_tab(agent: Agent, site: PageServer) -> None:
-    await agent.call("navigate", url=site.url("hang.html?ms=1"), wait_until="domcontentloaded")
+    await hang(agent, site)
     assert code(await timed(agent, "close_tab", limit_s=4)) == "ok"
     assert (await agent.call("list_tabs"))["tabs"] == []
 
@@ -87,6 +103,7 @@ async def test_a_worker_that_works_hard_is_left_alone(agent: Agent, site: PageSe
 async def test_a_hung_page_delays_no_other_session(agent: Agent, other: Agent, site: PageServer, how: str) -> None:
     await other.call("navigate", url=site.url("small.html"))
     await agent.call("navigate", url=site.url("hang.html"))
+    usual = await p95_ms(other)
     hung = {
         "load": agent.ask("navigate", url=site.inline(SPIN), timeout_ms=1500),
         "click": agent.ask("click", target="text=Hang now"),
@@ -97,7 +114,7 @@ async def test_a_hung_page_delays_no_other_session(agent: Agent, other: Agent, s
         unused.close()
     if how == "click":
         asyncio.get_running_loop().call_later(1.5, lambda: asyncio.ensure_future(tab_of(agent).free(0.1)))
-    assert await p95_ms(other, task) < P95_MS
+    assert await p95_ms(other, task) < usual + P95_MS
     await task
 
 
@@ -105,6 +122,7 @@ async def test_a_hung_page_delays_no_other_session(agent: Agent, other: Agent, s
 async def test_a_hung_tab_delays_no_other_tab_of_its_session(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("hang.html"))
     await agent.call("new_tab", url=site.url("small.html", other=True))
+    usual = await p95_ms(agent)
     hung = asyncio.ensure_future(agent.ask("evaluate_js", tab="t1", expression="while (1);", timeout_ms=1500))
-    assert await p95_ms(agent, hung) < P95_MS
+    assert await p95_ms(agent, hung) < usual + P95_MS
     assert code(await hung) == "timeout"

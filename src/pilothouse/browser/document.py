@@ -39,6 +39,6 @@ class Seen:
 
     def __init__(self) -> None:
         self.document: Document | None = None
-        self.view = (False, False, 0)  # full, interactive, depth of the last look
+        self.view: tuple[bool, bool, int] = (False, False, 0)  # full, interactive, depth of the last look
         self.lines: list[str] = []
         self.pages: dict[int, list[str]] = {}  # page number -> its lines

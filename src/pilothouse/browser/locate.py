@@ -76,12 +76,12 @@ async def _by_query(tab: Tab, query: str) -> Element:
         if found := await _in_frame(tab, frame, query):
             return found
     for frame in frames:
-        if await _reveal(frame) and (found := await _in_frame(tab, frame, query)):
+        if await reveal(frame) and (found := await _in_frame(tab, frame, query)):
             return found
     raise await _not_found(tab, here, query)
 
 
-async def _reveal(frame: Frame) -> bool:
+async def reveal(frame: Frame) -> bool:
     """Open the closed shadow roots of a frame to the search; True if there were any."""
     opened = False
     try:

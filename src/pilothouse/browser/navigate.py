@@ -10,13 +10,16 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser.settle import Mark, arrived, settle
 from pilothouse.browser.tab import Document, Tab
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 
 IDLE_S = 0.5
-STUCK_S = 2.0
+STUCK_S = 1.0
+PROBE_S = 0.5
 ERROR_PAGE_S = 1.0
+ASK_S = 2.0
 _WORDS = {
     "net::ERR_INVALID_AUTH_CREDENTIALS": (
         "the server answered 401: it asks for a user name and a password",
@@ -46,7 +49,7 @@ class Arrival(msgspec.Struct, frozen=True):
 
 async def navigate(tab: Tab, url: str, wait_until: str, timeout: float) -> Arrival:
     end = asyncio.get_running_loop().time() + timeout
-    retried = tab.crashed = False  # a crashed tab gets a new renderer by this as well
+    retried = False
     async with _leaving(tab):
         before = tab.document
         reply = await _go(tab, url, end)
@@ -62,8 +65,8 @@ async def navigate(tab: Tab, url: str, wait_until: str, timeout: float) -> Arriv
 
 async def reload(tab: Tab, wait_until: str, timeout: float) -> Arrival:
     end = asyncio.get_running_loop().time() + timeout
-    before = tab.document
     async with _leaving(tab):
+        before = tab.document
         await tab.channel.send("Page.reload")
         await _arrive(tab, before, wait_until, end)
     return await _arrival(tab)
@@ -78,23 +81,38 @@ async def history(tab: Tab, step: int, timeout: float) -> Arrival:
         way = "back" if step < 0 else "forward"
         raise Failure("not_found", f"there is no page to go {way} to", suggestions=["navigate to an address instead"])
     entry = entries["entries"][index]
-    before, moves = tab.document, tab.moves
-    async with _leaving(tab):
+    async with _leaving(tab) as mark:
+        before, moves = tab.document, tab.moves
         tab.channel.post("Page.navigateToHistoryEntry", entryId=entry["id"])
         await _until(tab, lambda: tab.document is not before or tab.moves > moves, end, entry["url"])
         if tab.document is not before:
             await _arrive(tab, before, "domcontentloaded", end)
+    if tab.document is before:
+        await settle(tab, mark)  # a move within the page is an action of it
     return await _arrival(tab)
 
 
 @contextlib.asynccontextmanager
-async def _leaving(tab: Tab) -> AsyncGenerator[None]:
-    """A page that is left must let go: script that keeps it from answering is broken off."""
-    freeing = asyncio.ensure_future(tab.free(STUCK_S))
+async def _leaving(tab: Tab) -> AsyncGenerator[Mark]:
+    """A page that is left must let go: script that keeps it from answering is broken off.
+
+    Before the navigation begins, because from then on until it ends Chrome holds back what we would say to the page
+    (M); and while it lasts, because `beforeunload` runs only then.
+    """
+    await tab.free(STUCK_S)
+    tab.crashed = False  # going anywhere brings a new renderer
+    mark = Mark(tab, tab.frames.main)
+    letting_go = asyncio.ensure_future(_let_go(tab, tab.document))
     try:
-        yield
+        yield mark
     finally:
-        freeing.cancel()
+        letting_go.cancel()
+    arrived(tab, mark)
+
+
+async def _let_go(tab: Tab, before: Document) -> None:
+    while not await tab.signal.until(lambda: tab.document is not before or tab.closed, STUCK_S):
+        await tab.free(PROBE_S)
 
 
 async def _go(tab: Tab, url: str, end: float) -> dict[str, Any]:
@@ -170,7 +188,14 @@ def _late(tab: Tab, what: str) -> Failure:
 
 
 async def _arrival(tab: Tab, note: str = "") -> Arrival:
-    page = await tab.call("page")
-    tab.title = page["title"]
+    url, title = tab.url, tab.title
+    try:
+        page = await tab.call("page", timeout=ASK_S)
+        url, title = page["url"], page["title"]
+    except Failure as failure:
+        if failure.code != "timeout":
+            raise
+        note = "the page has arrived; its script keeps it busy"
+    tab.title = title
     request = tab.network.by_loader(tab.document.loader_id)
-    return Arrival(page["url"], page["title"], request.status if request else 0, note)
+    return Arrival(url, title, request.status if request else 0, note)

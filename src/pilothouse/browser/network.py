@@ -22,6 +22,8 @@ BODY_MAX_BYTES = 100 * 1024
 FRAME_MAX_CHARS = 10_000
 # Kinds that may stay open for as long as they like: nobody waits for them.
 _STREAMS = {"EventSource", "WebSocket", "Ping", "Media", "Prefetch", "Preflight", "CSPViolationReport", "Manifest"}
+# What scripts and documents are made of; pictures, fonts and icons may come late.
+_CONTENT = {"Document", "XHR", "Fetch", "Script", "Stylesheet"}
 # Bodies fetched at once where the browser cannot keep them.
 _EAGER = {"Document", "XHR", "Fetch"}
 
@@ -117,9 +119,13 @@ class Network:
         self._ring = {one.id: one for one in self._current.values()}
         return count - len(self._ring)
 
-    def in_flight(self, since: int = 0) -> list[Request]:
-        """Requests begun after number `since` that will end by themselves."""
-        return [one for one in self._current.values() if one.number > since and one.type not in _STREAMS]
+    def in_flight(self) -> list[Request]:
+        """Requests that will end by themselves."""
+        return [one for one in self._current.values() if one.type not in _STREAMS]
+
+    def awaited(self, since: int) -> list[Request]:
+        """Requests begun after number `since` that a page's content may hang on."""
+        return [one for one in self._current.values() if one.number > since and one.type in _CONTENT]
 
     async def quiet(self, requests: list[Request], timeout: float) -> bool:
         """Until these requests are done; False when the time is over first."""

@@ -6,78 +6,138 @@ Above: tools. Below: locate, cdp.
 import re
 from typing import Any
 
+from pilothouse.browser.frames import Frame
 from pilothouse.browser.locate import Element, locate
 from pilothouse.browser.settle import Mark, settle_script
 from pilothouse.browser.tab import Tab
-from pilothouse.cdp.connection import Channel, ProtocolError
+from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 
 _FUNCTION = re.compile(r"\s*(async\b\s*)?(function\b|\(?[\w\s,{}\[\]=.]*\)?\s*=>)")
+_RETURN = re.compile(r"\breturn\b")
+MOST_SPLITS = 5
+# What JSON would turn into {}: elements as their source, collections as lists.
+_PLAIN = """((value) => {
+  const shown = (one) => one instanceof Element ? one.outerHTML.slice(0, 1000) : one instanceof Node ? one.textContent : one;
+  if (value instanceof NodeList || value instanceof HTMLCollection || value instanceof Set) return [...value].map(shown);
+  return value instanceof Map ? [...value] : value instanceof Error ? String(value) : shown(value);
+})"""
 
 
 async def evaluate(
     tab: Tab, expression: str, *, target: str | list[str] | None, args: list[Any], world: str, timeout: float
 ) -> Any:
     """The value of an expression or function body; a function is called with the element, then the arguments."""
-    frame = tab.frame or tab.frames.main
     element = await locate(tab, target) if target else None
-    if element:
-        frame = element.frame
-    inner = await tab.frames.ready(frame, timeout)
-    own = (inner.uid, inner.context_id)
-    where, number = own if world == "isolated" else frame.page_context or own
-    arguments: list[dict[str, Any]] = [{"value": one} for one in args]
-    if element:
-        arguments.insert(0, {"objectId": await _in_context(element, number)})
+    frame = element.frame if element else tab.frame or tab.frames.main
     mark = Mark(tab, frame)
-    reply = await _run(frame.channel, _declaration(expression, with_element=bool(element)), arguments, where, timeout)
-    if _illegal(reply):
-        body = _declaration(expression, with_element=bool(element), body=True)
-        reply = await _run(frame.channel, body, arguments, where, timeout)
+    reply = await _Script(tab, frame, element, args, world, timeout).run(expression)
     await settle_script(tab, mark)
     return _value(reply)
 
 
-def _declaration(expression: str, *, with_element: bool, body: bool = False) -> str:
-    """Source of a function: the caller's own, one that returns the expression, or one made of its statements."""
-    names = "element, ...args" if with_element else "...args"
-    if body:
-        return f"async ({names}) => {{ {expression}\n}}"
-    if _FUNCTION.match(expression):
-        return f"async (...all) => {{ const f = ({expression}\n); return typeof f === 'function' ? f(...all) : f; }}"
-    return f"async ({names}) => ({expression}\n)"
+async def read(tab: Tab, expression: str, timeout: float) -> Any:
+    """The value of an expression that changes nothing, in the page's own world."""
+    frame = tab.frame or tab.frames.main
+    return _value(await _Script(tab, frame, None, [], "page", timeout).run(expression))
 
 
-def _illegal(reply: dict[str, Any]) -> bool:
-    """It did not parse as an expression: statements, then."""
-    details = reply.get("exceptionDetails")
-    return bool(details) and details.get("exception", {}).get("className") == "SyntaxError"
+class _Script:
+    """Where and with what a caller's source is to run. It may be an expression, a function, or statements."""
 
+    def __init__(
+        self, tab: Tab, frame: Frame, element: Element | None, args: list[Any], world: str, timeout: float
+    ) -> None:
+        self._tab = tab
+        self._frame = frame
+        self._element = element
+        self._args = args
+        self._world = world
+        self._timeout = timeout
+        self._names = "element, ...args" if element else "...args"
 
-async def _run(
-    channel: Channel, declaration: str, arguments: list[dict[str, Any]], where: str, timeout: float
-) -> dict[str, Any]:
-    try:
-        return await channel.send(
+    async def run(self, source: str) -> dict[str, Any]:
+        expression = source.rstrip().rstrip(";")
+        declaration = self._as_expression(expression)
+        reply = await self._call(declaration)
+        # Script that ran and failed to parse something else must not run twice.
+        if _is_syntax_error(reply) and not await self._parses(declaration):
+            reply = await self._call(await self._as_statements(expression))
+        return reply
+
+    def _as_expression(self, expression: str) -> str:
+        if _FUNCTION.match(expression):
+            body = f"const f = ({expression}\n); return typeof f === 'function' ? f(...all) : f;"
+            return f"async (...all) => {{ {body} }}"
+        return f"async ({self._names}) => ({expression}\n)"
+
+    async def _as_statements(self, source: str) -> str:
+        """Statements give what they return; without a `return`, the value of the last one if it has one."""
+        whole = f"async ({self._names}) => {{ {source}\n}}"
+        if _RETURN.search(source):
+            return whole
+        for end in list(re.finditer(r"[;\n]", source))[: -MOST_SPLITS - 1 : -1]:
+            head, last = source[: end.end()], source[end.end() :]
+            declaration = f"async ({self._names}) => {{ {head} return ({last}\n) }}"
+            if last.strip() and await self._parses(declaration):
+                return declaration
+        return whole
+
+    async def _parses(self, declaration: str) -> bool:
+        reply = await self._frame.channel.send(
+            "Runtime.compileScript", expression=f"({declaration})", sourceURL="", persistScript=False
+        )
+        return "exceptionDetails" not in reply
+
+    async def _call(self, declaration: str) -> dict[str, Any]:
+        try:
+            return await self._send(declaration)
+        except ProtocolError as error:
+            if not _never_ran(error):
+                return _ended_by(error)
+        await self._tab.signal.until(lambda: not self._tab.navigating, self._timeout)
+        try:
+            return await self._send(declaration)
+        except ProtocolError as error:
+            return _ended_by(error)
+
+    async def _send(self, declaration: str) -> dict[str, Any]:
+        inner = await self._tab.frames.ready(self._frame, self._timeout)
+        own = (inner.uid, inner.context_id)
+        where, number = own if self._world == "isolated" else self._frame.page_context or own
+        arguments: list[dict[str, Any]] = [{"value": one} for one in self._args]
+        if self._element:
+            arguments.insert(0, {"objectId": await _in_context(self._element, number)})
+        return await self._frame.channel.send(
             "Runtime.callFunctionOn",
-            functionDeclaration=declaration,
+            functionDeclaration=f"async (...given) => {_PLAIN.replace(chr(10), '')}(await ({declaration})(...given))",
             arguments=arguments,
             uniqueContextId=where,
             returnByValue=True,
             awaitPromise=True,
             userGesture=True,
-            timeout=timeout,
+            timeout=self._timeout,
         )
-    except ProtocolError as error:
-        if "chain is too long" in error.reason or "could not be returned" in error.reason:
-            raise Failure(
-                "page_error",
-                "the value cannot be turned into JSON",
-                suggestions=["return only the fields you need"],
-            ) from None
-        if "navigated" in error.reason or "context" in error.reason:
-            return {"result": {"type": "undefined"}, "left": True}
-        raise Failure("page_error", error.reason) from error
+
+
+def _is_syntax_error(reply: dict[str, Any]) -> bool:
+    details = reply.get("exceptionDetails")
+    return bool(details) and details.get("exception", {}).get("className") == "SyntaxError"
+
+
+def _never_ran(error: ProtocolError) -> bool:
+    """The document was replaced just before the call."""
+    return "uniqueContextId" in error.reason or "Cannot find context" in error.reason
+
+
+def _ended_by(error: ProtocolError) -> dict[str, Any]:
+    if "chain is too long" in error.reason or "could not be returned" in error.reason:
+        raise Failure(
+            "page_error", "the value cannot be turned into JSON", suggestions=["return only the fields you need"]
+        ) from None
+    if "navigated" in error.reason or "context" in error.reason:
+        return {"result": {"type": "undefined"}}  # it led to another page; the result tells of that one
+    raise Failure("page_error", error.reason) from error
 
 
 async def _in_context(element: Element, context_id: int) -> str:

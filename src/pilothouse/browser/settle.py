@@ -50,6 +50,12 @@ async def settle_script(tab: "Tab", mark: Mark) -> None:
         tab.mark = mark
 
 
+def arrived(tab: "Tab", mark: Mark) -> None:
+    """After a navigation: whatever the new page has asked for by the next call belongs to it."""
+    mark.document = tab.document
+    tab.mark = mark
+
+
 async def wait_out(tab: "Tab", mark: Mark, timeout: float) -> None:
     """At the next call: the rest of the window, unless a navigation ends it, then whatever began in it."""
     loop = asyncio.get_running_loop()
@@ -91,7 +97,7 @@ async def _follow(tab: "Tab", mark: Mark, end: float) -> bool:
 
 
 def _open_requests(tab: "Tab", mark: Mark) -> list[Request]:
-    return [one for one in tab.network.in_flight(mark.last_request) if one.id not in mark.given_up]
+    return [one for one in tab.network.awaited(mark.last_request) if one.id not in mark.given_up]
 
 
 async def _tick(tab: "Tab", frame: Frame) -> int:

@@ -4,21 +4,29 @@ Above: tools. Below: tab, script, world.
 """
 
 import asyncio
-from collections.abc import Coroutine
+import contextlib
+from collections.abc import Coroutine, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from pilothouse.browser.frames import Frame
+from pilothouse.browser.locate import locate, reveal
 from pilothouse.browser.navigate import IDLE_S
 from pilothouse.browser.patterns import address
-from pilothouse.browser.script import evaluate
+from pilothouse.browser.refs import is_ref
+from pilothouse.browser.script import read
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import WorldGone
 from pilothouse.errors import Failure
 
-SLICE_S = 1.0  # after which new frames are looked at too
-_POLL = "async () => { while (!(await (%s\n))) await new Promise((done) => setTimeout(done, 30)); return true; }"
+SLICE_S = 1.0  # after which a page is asked anew
+_POLL = """async () => {
+  const end = performance.now() + %d;
+  while (!(await (%s
+  ))) { if (performance.now() > end) return false; await new Promise((done) => setTimeout(done, 30)); }
+  return true;
+}"""
 
 
 class Conditions(msgspec.Struct, frozen=True):
@@ -40,40 +48,72 @@ async def wait_for(tab: Tab, conditions: Conditions, timeout: float) -> str:
         raise Failure(
             "bad_request", "nothing to wait for", suggestions=["give text, gone, target, url, function or idle"]
         )
-    tasks = [asyncio.create_task(one) for one in watches]
+    tasks = [asyncio.create_task(one) for one in [*watches, _hindered(tab)]]
     try:
         done, _ = await asyncio.wait(tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in tasks:
-            task.cancel()
+        _drop(tasks)
     if not done:
         raise _too_late(tab, conditions, timeout)
     return done.pop().result()
 
 
-def _watches(tab: Tab, wanted: Conditions, end: float) -> "list[Coroutine[Any, Any, str]]":
-    found: list[Coroutine[Any, Any, str]] = []
-    targets = [wanted.target] if isinstance(wanted.target, str) else wanted.target
+def _drop(tasks: "Iterable[asyncio.Task[str]]") -> None:
+    """Whatever these still find out, nobody asks any more."""
+    for task in tasks:
+        task.cancel()
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+def _watches(tab: Tab, wanted: Conditions, end: float) -> "Iterator[Coroutine[Any, Any, str]]":
     if wanted.text:
-        found.append(_appears(tab, {"text": wanted.text}, "text"))
-    found += [_appears(tab, {"target": one}, "target") for one in targets if one]
+        yield _appears(tab, {"text": wanted.text}, "text")
+    for one in [wanted.target] if isinstance(wanted.target, str) else wanted.target:
+        if one:
+            yield _ref_shows(tab, one) if is_ref(one) else _appears(tab, {"target": one}, "target")
     if wanted.gone:
-        found.append(_disappears(tab, wanted.gone))
+        yield _ref_goes(tab, wanted.gone) if is_ref(wanted.gone) else _disappears(tab, wanted.gone)
     if wanted.url:
-        found.append(_arrives(tab, wanted.url))
+        yield _arrives(tab, wanted.url)
     if wanted.function:
-        found.append(_holds(tab, wanted.function, end))
+        yield _holds(tab, wanted.function, end)
     if wanted.idle:
-        found.append(_idles(tab))
-    return found
+        yield _idles(tab)
+
+
+async def _hindered(tab: Tab) -> str:
+    """A page that cannot answer will not bring anything about either."""
+    await tab.signal.until(tab.hindrance)
+    raise tab.hindrance() or Failure("tab_closed", f"tab {tab.name} is closed")
 
 
 async def _appears(tab: Tab, conditions: dict[str, str], name: str) -> str:
-    while True:
-        looks = [_look(tab, frame, conditions) for frame in tab.frames]
-        for look in asyncio.as_completed(looks):
-            if (await look).get("met"):
-                return name
+    """In any frame; one that comes later is watched as soon as it is there."""
+    watching: dict[Frame, asyncio.Task[str]] = {}
+    try:
+        while True:
+            frames = set(tab.frames)
+            for frame in frames - watching.keys():
+                watching[frame] = asyncio.create_task(_shows(tab, frame, conditions, name))
+            more = asyncio.create_task(_others(tab, frames))
+            done, _ = await asyncio.wait([*watching.values(), more], return_when=asyncio.FIRST_COMPLETED)
+            _drop([more])
+            for task in done - {more}:
+                return task.result()
+    finally:
+        _drop(watching.values())
+
+
+async def _others(tab: Tab, frames: set[Frame]) -> str:
+    await tab.signal.until(lambda: set(tab.frames) != frames, SLICE_S)
+    return ""
+
+
+async def _shows(tab: Tab, frame: Frame, conditions: dict[str, str], name: str) -> str:
+    while not (await _look(tab, frame, conditions)).get("met"):
+        with contextlib.suppress(Failure):
+            await reveal(frame)  # it may be inside a closed shadow root
+    return name
 
 
 async def _look(tab: Tab, frame: Frame, conditions: dict[str, str]) -> dict[str, Any]:
@@ -81,9 +121,10 @@ async def _look(tab: Tab, frame: Frame, conditions: dict[str, str]) -> dict[str,
     try:
         world = await tab.frames.ready(frame, SLICE_S)
         answer = await world.call("waitFor", conditions, SLICE_S * 1000, timeout=SLICE_S + 5)
-    except (WorldGone, Failure) as error:
-        tab.check_open()
-        if isinstance(error, Failure) and error.code in ("browser_gone", "dialog_open", "tab_crashed"):
+    except WorldGone:
+        return {}
+    except Failure as failure:
+        if failure.code != "timeout":
             raise
         return {}
     if reason := answer.get("error"):
@@ -98,6 +139,28 @@ async def _disappears(tab: Tab, gone: str) -> str:
             return "gone"
 
 
+async def _ref_shows(tab: Tab, ref: str) -> str:
+    while True:
+        element = await locate(tab, ref)
+        with contextlib.suppress(WorldGone):
+            if (await element.world.call("waitFor", {"ref": element.local}, SLICE_S * 1000)).get("met"):
+                return "target"
+
+
+async def _ref_goes(tab: Tab, ref: str) -> str:
+    while True:
+        try:
+            element = await locate(tab, ref)
+            if (await element.world.call("waitFor", {"goneRef": element.local}, SLICE_S * 1000)).get("met"):
+                return "gone"
+        except WorldGone:
+            return "gone"
+        except Failure as failure:
+            if failure.code != "stale_ref":
+                raise
+            return "gone"
+
+
 async def _arrives(tab: Tab, pattern: str) -> str:
     fits = address(pattern)
     await tab.signal.until(lambda: fits(tab.url) and tab.document.dom_ready)
@@ -107,12 +170,9 @@ async def _arrives(tab: Tab, pattern: str) -> str:
 async def _holds(tab: Tab, function: str, end: float) -> str:
     body = f"({function})()" if "=>" in function or function.lstrip().startswith("function") else function
     while True:
-        remaining = end - asyncio.get_running_loop().time()
-        document = tab.document
-        met = await evaluate(tab, _POLL % body, target=None, args=[], world="page", timeout=max(remaining, 0.1))
-        if met:
+        remaining = max(end - asyncio.get_running_loop().time(), 0.1)
+        if await read(tab, _POLL % (SLICE_S * 1000, body), remaining):
             return "function"
-        await tab.signal.until(lambda: tab.document is not document and tab.document.dom_ready)  # noqa: B023
 
 
 async def _idles(tab: Tab) -> str:

@@ -22,7 +22,7 @@ def source() -> str:
     lines = [line.strip() for file in rooms for line in file.read_text("utf-8").splitlines()]
     # Comments are for us; every document would have to parse them again.
     body = "\n".join(line for line in lines if line and not line.startswith("//"))
-    return f'(() => {{ "use strict"; const ph = {{}};\n{body}\nglobalThis.ph = ph; }})()'
+    return f'(() => {{ "use strict"; if (globalThis.ph) return; const ph = {{}};\n{body}\nglobalThis.ph = ph; }})()'
 
 
 class WorldGone(Exception):
@@ -60,7 +60,13 @@ class World:
         return reply.get("value")
 
     async def _call(
-        self, declaration: str, arguments: list[dict[str, Any]], *, by_value: bool, timeout: float
+        self,
+        declaration: str,
+        arguments: list[dict[str, Any]],
+        *,
+        by_value: bool,
+        timeout: float,
+        again: bool = False,
     ) -> dict[str, Any]:
         try:
             reply = await self.channel.send(
@@ -74,9 +80,17 @@ class World:
             )
         except ProtocolError as error:
             raise WorldGone(error.reason) from error
-        if details := reply.get("exceptionDetails"):
+        details = reply.get("exceptionDetails")
+        if details and "ph is not defined" in _reason(details) and not again:
+            await self._inject()
+            return await self._call(declaration, arguments, by_value=by_value, timeout=timeout, again=True)
+        if details:
             raise Failure("system", f"the page could not be read: {_reason(details)}")
         return reply["result"]
+
+    async def _inject(self) -> None:
+        """A world is announced a moment before its script runs; who comes in between brings the script along."""
+        await self.channel.send("Runtime.evaluate", expression=source(), uniqueContextId=self.uid)
 
 
 def _reason(details: dict[str, Any]) -> str:

@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser import capture, files, snapshot
+from pilothouse.browser import capture, files, reading, snapshot
 from pilothouse.browser.budget import paged
-from pilothouse.browser.locate import optional_scope, stale
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from pilothouse.result import Image, Result
@@ -85,12 +84,7 @@ async def get_page_text(
     page: Annotated[int, Meta(ge=1)] = 1,
 ) -> Result[Text]:
     """The readable text of the page or an element."""
-    frame, local = await optional_scope(tab, target)
-    world = await tab.frames.ready(frame, 10)
-    said = await world.call("text", {"scope": local})
-    if not isinstance(said, str):
-        raise stale("target", "the element is gone")
-    pages = paged(said, budget)
+    pages = paged(await reading.read(tab, target), budget)
     if page > len(pages):
         raise Failure("not_found", f"the text has {len(pages)} pages")
     more = f"page {page} of {len(pages)}" if len(pages) > 1 else ""

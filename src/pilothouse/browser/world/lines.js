@@ -215,7 +215,7 @@ function compactRun(run, print, sep) {
 function itemHead(item, print) {
   const { el, role } = item;
   let text = role;
-  if (item.name) text += ` ${quote(cut(item.name, LONG_NAME + 20))}`;
+  if (item.name) text += ` ${quote(cut(item.name, LONG_NAME + 20))}${item.act ? saidOfSign(el, item.name) : ""}`;
   else if (item.act && !item.kids.length) {
     const hint = hintOf(el);
     const shape = el instanceof SVGElement && role === "clickable" || (!hint && item.soft) ? shapeHint(el, item.rect) : "";
@@ -226,6 +226,13 @@ function itemHead(item, print) {
   if (item.rows !== undefined) text += ` ${item.rows} rows`;
   if (item.ref) text += ` ${refs.mark(refs.of(el))}`;
   return text;
+}
+
+// A name that is only a sign ("✕") says little: its tooltip says the rest.
+function saidOfSign(el, name) {
+  if (name.length > 3 || /[\p{L}\p{N}]/u.test(name)) return "";
+  const title = clean(attr(el, "title") || "");
+  return title && title !== name ? ` (${cut(title, 60)})` : "";
 }
 
 const RANGED = words("slider spinbutton scrollbar");

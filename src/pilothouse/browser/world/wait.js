@@ -39,8 +39,12 @@ const visibleMatch = (target) => {
   return { ...found, ref: index >= 0 ? found.matches[index] : 0 };
 };
 
+const shown = (n) => { const el = refs.get(n); return !!el && connectedOf(el) && isVisible(el); };
+
 // One look: which of the conditions holds now? Answers its name, or "".
-ph.holdsNow = ({ text, gone, target }) => {
+ph.holdsNow = ({ text, gone, target, ref, goneRef }) => {
+  if (ref && shown(ref)) return { met: "target" };
+  if (goneRef && !shown(goneRef)) return { met: "gone" };
   if (text && holdsText(text)) return { met: "text" };
   if (target) {
     const found = visibleMatch(target);

@@ -1,0 +1,46 @@
+"""The text of a page as a person reads it, frames included.
+
+Above: tools. Below: locate, input (which element holds a frame), world.
+"""
+
+import asyncio
+
+from pilothouse.browser.frames import Frame
+from pilothouse.browser.input import owner_in
+from pilothouse.browser.locate import optional_scope, stale
+from pilothouse.browser.tab import Tab
+from pilothouse.browser.world import WorldGone
+from pilothouse.cdp.connection import ProtocolError
+from pilothouse.errors import Failure
+
+READ_TIMEOUT_S = 10.0
+FRAME_TIMEOUT_S = 3.0
+
+
+async def read(tab: Tab, target: str | list[str] | None) -> str:
+    """The text of an element, or of the current frame and the frames that can be seen in it."""
+    frame, local = await optional_scope(tab, target)
+    world = await tab.frames.ready(frame, READ_TIMEOUT_S)
+    said = await world.call("text", {"scope": local}, timeout=READ_TIMEOUT_S)
+    if not isinstance(said, str):
+        raise stale("target", "the element is gone")
+    return said if local else "\n\n".join([said, *await _inside(tab, frame)]).strip()
+
+
+async def _inside(tab: Tab, frame: Frame) -> list[str]:
+    texts = await asyncio.gather(*(_inner(tab, frame, child) for child in tab.frames.children(frame)))
+    return [text for one in texts for text in one]
+
+
+async def _inner(tab: Tab, parent: Frame, child: Frame) -> list[str]:
+    """What one inner frame says; a hidden one, or one that does not answer, says nothing."""
+    if parent.world is None or child.world is None:
+        return []
+    try:
+        holder = await parent.world.call("describe", await owner_in(tab, child, parent), timeout=FRAME_TIMEOUT_S)
+        if not holder["visible"]:
+            return []
+        said = await child.world.call("text", timeout=FRAME_TIMEOUT_S)
+        return [one for one in [said, *await _inside(tab, child)] if one]
+    except (Failure, ProtocolError, WorldGone):
+        return []

@@ -1,0 +1,126 @@
+"""Script in the page: whatever its form, its value comes back once."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.looking import fails, ref
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("C07")
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("1 + 1", 2),
+        ("document.title;", "Small"),
+        ("({ a: [1, null, 'x'] })", {"a": [1, None, "x"]}),
+        ("return 3", 3),
+        ("const a = 2; return a * 2;", 4),
+        ("const a = 2; a * 3", 6),
+        ("const a = 2;\nconst b = 5;\na * b;", 10),
+        ("let s = 'x;y'; s", "x;y"),
+        ("if (true) { window.x = 1; }", None),
+        ("const r = await Promise.resolve(7); return r", 7),
+        ("await Promise.resolve(8)", 8),
+        ("Promise.resolve(9)", 9),
+        ("() => 10", 10),
+        ("async () => 11", 11),
+        ("function () { return 12 }", 12),
+        ("(a, b) => a + b", 3),
+        ("args[0] + args[1]", 3),
+        ("undefined", None),
+        ("null", None),
+        ("NaN", "NaN"),
+        ("10n", "10n"),
+        ("document.querySelector('h1')", "<h1>Small page</h1>"),
+        ("document.querySelectorAll('h1')", ["<h1>Small page</h1>"]),
+        ("new Map([['k', 1]])", [["k", 1]]),
+        ("new Set([1, 2])", [1, 2]),
+        ("new Error('odd')", "Error: odd"),
+        ("'% s %d'", "% s %d"),
+        ("// a comment\n5 // five", 5),
+    ],
+)
+async def test_values(agent: Agent, site: PageServer, source: str, value: Any) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    assert (await agent.call("evaluate_js", expression=source, args=[1, 2])).get("value") == value
+
+
+async def test_an_element_is_handed_in(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    button = await ref(agent, 'button "Go"')
+    for source in ("element.id", "(el) => el.id", "return element.id"):
+        assert (await agent.call("evaluate_js", expression=source, target=button))["value"] == "go"
+    both = await agent.call("evaluate_js", expression="(el, more) => el.id + more", target="#go", args=["!"])
+    assert both["value"] == "go!"
+
+
+async def test_worlds(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    assert await agent.js("typeof clicks") == "number"
+    inside = await agent.call("evaluate_js", expression="typeof clicks", world="isolated")
+    assert inside["value"] == "undefined"
+
+
+@promise("C08")
+async def test_errors_say_what_and_where(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    thrown = await fails(agent, "page_error", "evaluate_js", expression="const a = 1;\n\nnothing.here(a)")
+    assert thrown.message == "ReferenceError: nothing is not defined"
+    assert thrown.details["line"] == 3
+    rejected = await fails(agent, "page_error", "evaluate_js", expression="Promise.reject(new Error('no'))")
+    assert rejected.message == "Error: no"
+    assert "odd" in (await fails(agent, "page_error", "evaluate_js", expression="throw 'odd'")).message
+    assert "SyntaxError" in (await fails(agent, "page_error", "evaluate_js", expression="if (")).message
+    await fails(agent, "page_error", "evaluate_js", expression="window")
+
+
+async def test_a_failure_to_parse_data_does_not_run_the_script_twice(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await fails(agent, "page_error", "evaluate_js", expression="(window.ran = (window.ran || 0) + 1, JSON.parse('{'))")
+    assert await agent.js("ran") == 1
+
+
+async def test_a_huge_value_is_kept_in_a_file(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    answer = await agent.ask("evaluate_js", expression="'x'.repeat(100000)")
+    assert len(answer.text) < 2000
+    path = Path(answer.data["path"])
+    assert str(path) in answer.text
+    assert path.read_text() == "x" * 100000
+
+
+@promise("A07")
+async def test_lone_surrogates(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("surrogates.html"))
+    answer = await agent.ask("evaluate_js", expression="value()")
+    assert not answer.failed
+    answer.text.encode()
+    assert answer.data["value"] == {"half \ufffd here": ["low \ufffd there", {"deep": "half \ufffd here"}]}
+
+
+@promise("A04")
+async def test_script_that_leaves_the_page(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    answer = await agent.ask("evaluate_js", expression="location.href = 'form.html'; await new Promise(() => {})")
+    assert not answer.failed
+    assert answer.data["url"] == site.url("form.html")
+    assert await agent.js("document.title") == "Form"
+
+
+@promise("A05")
+async def test_a_promise_that_never_resolves(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await fails(agent, "timeout", "evaluate_js", expression="new Promise(() => {})", timeout_ms=300)
+    assert await agent.js("1") == 1
+
+
+async def test_a_strict_content_policy_does_not_matter(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("headers?Content-Security-Policy=default-src%20'none'"))
+    assert await agent.js("const a = 20; a + 1") == 21
+    await agent.call("wait_for", function="document.title === 'Headers'")

@@ -20,7 +20,7 @@ WRITTEN = [
 TOOLS = list(generate_docs.registry())
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)|src=\"([^\"]+)\"")
 # What must never stand in a page for everyone: a person's home directory, or where one machine gets its packages.
-_PRIVATE = re.compile(r"/(?:home|Users|root)/\w+|/work/|registry\.|index-url", re.IGNORECASE)
+_PRIVATE = re.compile(r"/(?:home|Users|root)/\w+|registry\.|index-url", re.IGNORECASE)
 
 
 def read(path: str) -> str:

@@ -78,7 +78,7 @@ def test_a_promise_is_kept_or_comes_later():
         promise("Z99")
 
 
-def test_names_are_found_where_they_stand(tmp_path: Path):
+def test_names_are_found_where_they_stand():
     path = TESTS / "test_promises.py"
     found = {proof.test.rpartition("::")[2]: proof.promises for proof in proofs(path)}
     assert found["test_every_kept_promise_has_a_test"] == {"C04"}

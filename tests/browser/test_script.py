@@ -62,8 +62,8 @@ async def test_an_element_is_handed_in(agent: Agent, site: PageServer) -> None:
 
 async def test_worlds(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
-    assert await agent.js("typeof clicks") == "number"
-    inside = await agent.call("evaluate_js", expression="typeof clicks", world="isolated")
+    assert await agent.js("typeof keys") == "number"
+    inside = await agent.call("evaluate_js", expression="typeof keys", world="isolated")
     assert inside["value"] == "undefined"
 
 

@@ -167,9 +167,9 @@ async def test_find(agent: Agent, site: PageServer) -> None:
     by_text = await agent.call("find", text="remove order 1234")
     assert by_text["total"] == 1
     assert 'button "✕" (Remove order 1234) e' in by_text["hits"][0]
-    by_pattern = await agent.call("find", pattern=r"Page 1[012]\.\d", limit=4)
-    assert by_pattern["total"] == 15
-    assert len(by_pattern["hits"]) == 4
+    by_pattern = await agent.call("find", pattern=r"Page 1[012]\.\d", limit=2)
+    assert by_pattern["total"] == 3
+    assert len(by_pattern["hits"]) == 2
     by_role = await agent.call("find", role="searchbox")
     assert by_role["total"] == 1
     assert (await agent.call("find", text="no such thing"))["hits"] == []
@@ -262,7 +262,7 @@ async def test_the_text_of_a_page_in_pages(agent: Agent, site: PageServer) -> No
     first = await agent.call("get_page_text", budget=200)
     texts = [first["text"]]
     for page in range(2, first["pages"] + 1):
-        texts.append((await agent.call("get_page_text", budget=200, page=page))["text"])
+        texts += [(await agent.call("get_page_text", budget=200, page=page))["text"]]
     assert all(tokens(text) <= 200 for text in texts)
     assert all(f"Box line {n}" in "\n".join(texts) for n in range(1, 61))
     assert (await agent.call("get_page_text", target="h2"))["text"] == "Endless list"

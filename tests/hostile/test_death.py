@@ -110,5 +110,5 @@ async def test_closing_the_house_ends_what_is_under_way(own_house: House, site: 
     await agent.call("navigate", url=site.url("small.html"))
     pending = asyncio.ensure_future(agent.ask("wait_for", text="never there", timeout_ms=20_000))
     await until(lambda: agent.gate.own(agent.caller).all()[0].busy)
-    await own_house.gate.close()
+    await own_house.sessions.shut()
     assert code(await asyncio.wait_for(pending, 3)) == "browser_gone"

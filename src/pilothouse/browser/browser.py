@@ -208,8 +208,9 @@ class Browser:
     def _renamed(self, target: dict[str, Any]) -> None:
         context = self._contexts.get(target.get("browserContextId", ""))
         for tab in context.tabs if context else ():
-            if tab.target_id == target["targetId"]:
-                tab.title = target["title"]
+            if tab.target_id == target["targetId"] and tab.url == target["url"]:
+                # Until a page has told its title, its address stands in for it.
+                tab.title = "" if target["url"].endswith(target["title"]) else target["title"]
 
     def _download_begins(self, params: dict[str, Any]) -> None:
         for context in self._contexts.values():

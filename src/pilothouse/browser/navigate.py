@@ -188,14 +188,18 @@ def _late(tab: Tab, what: str) -> Failure:
 
 
 async def _arrival(tab: Tab, note: str = "") -> Arrival:
-    url, title = tab.url, tab.title
+    if not tab.title:
+        note = await _ask_title(tab) or note
+    request = tab.network.by_loader(tab.document.loader_id)
+    return Arrival(tab.url, tab.title, request.status if request else 0, note)
+
+
+async def _ask_title(tab: Tab) -> str:
+    """Most often the browser has told the title by now; a page that has just arrived is slow to answer."""
     try:
-        page = await tab.call("page", timeout=ASK_S)
-        url, title = page["url"], page["title"]
+        tab.title = (await tab.call("page", timeout=ASK_S))["title"]
     except Failure as failure:
         if failure.code != "timeout":
             raise
-        note = "the page has arrived; its script keeps it busy"
-    tab.title = title
-    request = tab.network.by_loader(tab.document.loader_id)
-    return Arrival(url, title, request.status if request else 0, note)
+        return "the page has arrived; its script keeps it busy"
+    return ""

@@ -18,8 +18,10 @@ _RETURN = re.compile(r"\breturn\b")
 MOST_SPLITS = 5
 # What JSON would turn into {}: elements as their source, collections as lists.
 _PLAIN = """((value) => {
-  const shown = (one) => one instanceof Element ? one.outerHTML.slice(0, 1000) : one instanceof Node ? one.textContent : one;
-  if (value instanceof NodeList || value instanceof HTMLCollection || value instanceof Set) return [...value].map(shown);
+  const source = (one) => one instanceof Element ? one.outerHTML.slice(0, 1000) : one.textContent;
+  const shown = (one) => one instanceof Node ? source(one) : one;
+  const lists = [NodeList, HTMLCollection, Set];
+  if (lists.some((kind) => value instanceof kind)) return [...value].map(shown);
   return value instanceof Map ? [...value] : value instanceof Error ? String(value) : shown(value);
 })"""
 
@@ -155,14 +157,20 @@ async def _in_context(element: Element, context_id: int) -> str:
 
 def _value(reply: dict[str, Any]) -> Any:
     if details := reply.get("exceptionDetails"):
-        thrown = details.get("exception", {})
-        message = str(thrown.get("description") or thrown.get("value") or details.get("text", "failed"))
-        raise Failure(
-            "page_error",
-            message.partition("\n    at ")[0][:1000],
-            details={"line": details.get("lineNumber", 0) + 1, "column": details.get("columnNumber", 0) + 1},
-        )
+        raise _thrown(details)
     result = reply["result"]
     if "value" in result:
         return result["value"]
     return result.get("unserializableValue") or result.get("description")
+
+
+def _thrown(details: dict[str, Any]) -> Failure:
+    """Where it was thrown is on top of the stack; the details themselves name the place where it was awaited."""
+    thrown = details.get("exception", {})
+    message = str(thrown.get("description") or thrown.get("value") or details.get("text", "failed"))
+    place: dict[str, Any] = next(iter(details.get("stackTrace", {}).get("callFrames", [])), details)
+    return Failure(
+        "page_error",
+        message.partition("\n    at ")[0][:1000],
+        details={"line": place.get("lineNumber", 0) + 1, "column": place.get("columnNumber", 0) + 1},
+    )

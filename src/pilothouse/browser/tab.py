@@ -266,6 +266,7 @@ class Tab:
         self.document = Document(
             info["loaderId"], info["url"], whole=restored, unreachable=info.get("unreachableUrl", "")
         )
+        self.title = ""
         self.frame = None
         self.file_chooser = None
         self.crashed = False

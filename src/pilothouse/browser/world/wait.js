@@ -22,7 +22,7 @@ function nextChange(ms) {
 // Two turns: what an action started in its own turn is on the wire by then. Answers how many changes there were
 // since the action was begun (`begin`) or the last tick.
 let seenChanges = 0;
-const begin = () => { ph.watch(); seenChanges = ph.changes(); };
+const begin = () => { seenChanges = pulse(); };
 ph.tick = async () => {
   await turn();
   await turn();

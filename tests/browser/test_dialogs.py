@@ -1,0 +1,148 @@
+"""Dialogs: told at once, never in the way of calls that do not need the page."""
+
+import pytest
+
+from tests.browser.looking import fails, look
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("A19")
+
+
+async def out(agent: Agent) -> str:
+    return await agent.js("document.getElementById('out').textContent")
+
+
+@pytest.mark.parametrize(
+    ("button", "kind", "message", "answer", "outcome"),
+    [
+        ("Alert", "alert", "Hello", {"accept": True}, "alert closed"),
+        ("Confirm", "confirm", "Sure?", {"accept": True}, "confirm true"),
+        ("Confirm", "confirm", "Sure?", {"accept": False}, "confirm false"),
+        ("Prompt", "prompt", "Your name?", {"accept": True, "text": "Ada"}, "prompt Ada"),
+        ("Prompt", "prompt", "Your name?", {"accept": False}, "prompt null"),
+    ],
+)
+async def test_the_action_tells_of_its_dialog(
+    agent: Agent, site: PageServer, button: str, kind: str, message: str, answer: dict[str, object], outcome: str
+) -> None:
+    await agent.call("navigate", url=site.url("dialogs.html"))
+    said = await agent.text("click", target=f'role=button[name="{button}"]')
+    assert f'dialog: {kind} "{message}"' in said
+    handled = await agent.call("handle_dialog", **answer)
+    assert (handled["kind"], handled["message"], handled["accepted"]) == (kind, message, answer["accept"])
+    assert await out(agent) == outcome
+
+
+@promise("A05")
+async def test_other_calls_answer_at_once(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("dialogs.html"))
+    await agent.call("click", target='role=button[name="Alert"]')
+    for tool, args in (
+        ("click", {"target": "h1"}),
+        ("get_page_state", {}),
+        ("evaluate_js", {"expression": "1"}),
+        ("type_text", {"target": "h1", "text": "x"}),
+        ("screenshot", {}),
+        ("wait_for", {"text": "x"}),
+        ("navigate", {"url": site.url("small.html")}),
+        ("press_key", {"key": "Enter"}),
+    ):
+        refused = await fails(agent, "dialog_open", tool, **args)
+        assert refused.details == {"kind": "alert", "message": "Hello"}
+    assert "(dialog)" in await agent.text("list_tabs")
+    await agent.call("get_console_logs")
+    await agent.call("get_network_log")
+    await agent.call("new_tab", url=site.url("small.html"))
+    await agent.call("click", target="#go")
+    await agent.call("handle_dialog", accept=True, tab="t1")
+    await agent.call("switch_tab", tab="t1")
+    assert await out(agent) == "alert closed"
+
+
+async def test_a_timer_s_alert_is_in_the_next_result(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("dialogs.html"))
+    await agent.call("click", target="text=Alert later")
+    answer = await agent.ask("get_page_state")
+    assert answer.data["error"]["code"] == "dialog_open"
+    assert "Late" in answer.text
+    await agent.call("handle_dialog", accept=True)
+    assert await out(agent) == "late closed"
+
+
+async def test_one_dialog_after_another(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("dialogs.html"))
+    assert "Loop 0" in await agent.text("click", target="text=Alert loop")
+    for number in range(1, 4):
+        assert f"Loop {number}" in await agent.text("handle_dialog", accept=True)
+
+
+async def test_no_dialog_to_handle(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("dialogs.html"))
+    await fails(agent, "not_found", "handle_dialog", accept=True)
+
+
+async def test_leaving_a_guarded_page(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("dialogs.html"))
+    await agent.call("click", target="text=Guard leaving")
+    await fails(agent, "dialog_open", "navigate", url=site.url("small.html"))
+    await agent.call("handle_dialog", accept=False)
+    assert await agent.js("document.title") == "Dialogs"
+    assert "beforeunload" in await agent.text("click", target="text=Leave")
+    left = await agent.ask("handle_dialog", accept=True)
+    assert left.data["url"] == site.url("small.html")
+    assert await agent.js("document.title") == "Small"
+
+
+async def test_a_dialog_while_filling(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    await agent.js("document.getElementById('text').oninput = () => alert('Careful'); return 0")
+    said = await agent.text("type_text", target="#text", text="x")
+    assert "Careful" in said
+    await agent.call("handle_dialog", accept=True)
+    refused = await fails(
+        agent,
+        "dialog_open",
+        "fill_form",
+        fields=[{"target": "#text", "value": "y"}, {"target": "#email", "value": "z"}],
+    )
+    assert refused.details["message"] == "Careful"
+    await agent.call("handle_dialog", accept=True)
+    assert await agent.js("values().email") == ""
+
+
+async def test_a_dialog_by_script(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("dialogs.html"))
+    await fails(agent, "dialog_open", "evaluate_js", expression="alert('From script')")
+    await agent.call("handle_dialog", accept=True)
+    assert await agent.js("1") == 1
+
+
+async def test_a_dialog_in_a_frame(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))
+    await agent.call("wait_for", target="text=Cross button")
+    await agent.call(
+        "evaluate_js", target="text=Cross button", expression="element.onclick = () => alert('Far'); return 0"
+    )
+    assert "Far" in await agent.text("click", target="text=Cross button")
+    await agent.call("handle_dialog", accept=True)
+    assert "Cross button" in await look(agent)
+
+
+async def test_the_page_s_own_modal_is_no_dialog(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("dialogs.html"))
+    await agent.call("click", target="text=Modal")
+    seen = await look(agent)
+    assert "A modal of the page" in seen
+    assert "behind the dialog" in seen
+    await fails(agent, "not_actionable", "click", target='role=button[name="Alert"]')
+    await agent.call("click", target="text=Close")
+    assert await out(agent) == "modal closed"
+
+
+async def test_closing_a_tab_with_a_dialog(agent: Agent, site: PageServer) -> None:
+    await agent.call("new_tab", url=site.url("dialogs.html"))
+    await agent.call("click", target='role=button[name="Alert"]')
+    await agent.call("close_tab")
+    assert [one["tab"] for one in (await agent.call("list_tabs"))["tabs"]] == ["t1"]

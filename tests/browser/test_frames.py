@@ -1,0 +1,80 @@
+"""Frames: listed, entered, left."""
+
+import pytest
+
+from tests.browser.looking import fails
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("A21")
+
+
+async def opened(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))
+    await agent.call("wait_for", target="text=Home button")
+
+
+async def test_all_frames_are_listed(agent: Agent, site: PageServer) -> None:
+    await opened(agent, site)
+    frames = (await agent.call("get_frames"))["frames"]
+    assert frames[0] == {
+        "frame": "f0",
+        "url": site.url(f"frames.html?other={site.other_origin}"),
+        "name": "",
+        "current": True,
+    }
+    found = {one["url"].partition("name=")[2].partition("&")[0] for one in frames[1:]}
+    assert found == {"Same", "Outer", "Inner", "Cross", "Far", "Home"}
+
+
+@pytest.mark.parametrize(
+    ("frame", "name"), [("f1", "Same"), ("name=Cross", "Cross"), ("#nested", "Outer"), ("#cross-nested", "Far")]
+)
+async def test_switching(agent: Agent, site: PageServer, frame: str, name: str) -> None:
+    await opened(agent, site)
+    if frame.startswith("name="):
+        frame = f"/frame.html?{frame}"
+    assert f"name={name}" in (await agent.call("switch_frame", frame=frame))["url"]
+    assert await agent.js("name") == name
+    await agent.call("click", target="#go")
+    await agent.call("type_text", target="#field", text="inside")
+    assert await agent.js("[out.textContent, field.value].join()") == "1,inside"
+    assert f"{name} field" in (await agent.call("get_page_text"))["text"]
+    await agent.call("main_frame")
+    assert await agent.js("document.title") == "Frames"
+
+
+async def test_a_frame_that_is_not_there(agent: Agent, site: PageServer) -> None:
+    await opened(agent, site)
+    await fails(agent, "not_found", "switch_frame", frame="f99")
+    await fails(agent, "not_found", "switch_frame", frame="#nowhere")
+    await fails(agent, "not_found", "switch_frame", frame="h1")
+
+
+async def test_a_navigation_leads_back_to_the_page(agent: Agent, site: PageServer) -> None:
+    await opened(agent, site)
+    await agent.call("switch_frame", frame="#cross")
+    await agent.call("navigate", url=site.url("small.html"))
+    assert await agent.js("document.title") == "Small"
+
+
+async def test_a_frame_that_goes_away_is_left(agent: Agent, site: PageServer) -> None:
+    await opened(agent, site)
+    await agent.call("switch_frame", frame="#cross")
+    await agent.js("parent.postMessage('bye', '*'); return 0")
+    await agent.call("main_frame")
+    await agent.call("switch_frame", frame="#same")
+    await agent.js("frameElement.remove()")
+    assert await agent.js("document.title") == "Frames"
+
+
+async def test_a_frame_that_navigates_is_waited_for(agent: Agent, site: PageServer) -> None:
+    await opened(agent, site)
+    await agent.call(
+        "evaluate_js",
+        target="text=Same button",
+        expression="element.onclick = () => { location.href = '/slow?ms=150' }; return 0",
+    )
+    await agent.call("click", target="text=Same button")
+    assert "Slow page" in (await agent.call("get_page_text"))["text"]

@@ -1,0 +1,139 @@
+"""Tabs: the current one moves only when told to."""
+
+import asyncio
+
+import pytest
+
+from tests.browser.looking import fails
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+
+async def names(agent: Agent) -> list[str]:
+    return [one["tab"] for one in (await agent.call("list_tabs"))["tabs"]]
+
+
+async def current(agent: Agent) -> str:
+    return next(one["tab"] for one in (await agent.call("list_tabs"))["tabs"] if one["current"])
+
+
+@promise("A19", "B07", "C10")
+@pytest.mark.parametrize(
+    "opener",
+    [
+        "text=New tab",
+        "text=New tab with opener",
+        "text=New tab without opener",
+        "text=Named tab",
+        "text=Open window",
+        "text=Open without opener",
+        "text=Open small window",
+        "text=Open later",
+    ],
+)
+async def test_a_tab_that_the_page_opens(agent: Agent, site: PageServer, opener: str) -> None:
+    await agent.call("navigate", url=site.url("popup.html"))
+    await agent.call("click", target=opener.replace("text=", 'text="') + '"')
+    opened = await agent.call("wait_for_new_tab")
+    assert (opened["tab"], opened["url"]) == ("t2", site.url("small.html"))
+    assert await current(agent) == "t1"
+    await agent.call("click", target="#go", tab="t2")
+
+
+@promise("C10")
+async def test_the_click_itself_tells_of_the_tab(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("popup.html"))
+    assert "t2" in await agent.text("click", target="text=Open window")
+
+
+@promise("C10", "B12")
+async def test_waiting_may_begin_before_the_click(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("popup.html"))
+    waiting = asyncio.create_task(agent.call("wait_for_new_tab"))
+    await agent.call("click", target="text=Open window")
+    assert (await waiting)["url"] == site.url("small.html")
+    await fails(agent, "timeout", "wait_for_new_tab", timeout_ms=200)
+
+
+@promise("C10")
+async def test_a_blank_window_that_is_written_to(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("popup.html"))
+    await agent.call("click", target="text=Open blank")
+    opened = await agent.call("wait_for_new_tab")
+    await agent.call("wait_for", text="Written", tab=opened["tab"])
+
+
+@promise("B07")
+async def test_a_window_that_the_page_closes(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("popup.html"))
+    await agent.call("click", target="text=Open window")
+    await agent.call("wait_for_new_tab")
+    await agent.call("click", target="text=Close it")
+    await agent.call("wait_for", function="made.closed")
+    assert await names(agent) == ["t1"]
+    await fails(agent, "not_found", "click", target="#go", tab="t2")
+
+
+@promise("B07")
+async def test_new_switch_and_close(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    opened = await agent.call("new_tab", url=site.url("form.html"))
+    assert opened == {"tab": "t2", "url": site.url("form.html"), "title": "Form"}
+    assert await current(agent) == "t2"
+    await agent.call("new_tab", url=site.url("table.html"), background=True)
+    assert await current(agent) == "t2"
+    assert (await agent.call("switch_tab", tab="t1"))["title"] == "Small"
+    assert await agent.js("document.title") == "Small"
+    await agent.call("close_tab", tab="t2")
+    assert await names(agent) == ["t1", "t3"]
+    assert await current(agent) == "t1"
+
+
+@promise("B07")
+async def test_the_list_shows_what_is_there(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("new_tab", url=site.url("form.html"))
+    listed = (await agent.ask("list_tabs")).text.splitlines()
+    assert listed == [f'  t1 {site.url("small.html")} "Small"', f'* t2 {site.url("form.html")} "Form"']
+
+
+@promise("B07")
+async def test_the_current_tab_is_closed(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("new_tab", url=site.url("form.html"))
+    assert "t1 is current" in await agent.text("close_tab")
+    assert await agent.js("document.title") == "Small"
+    await agent.call("close_tab")
+    await fails(agent, "not_found", "get_page_state")
+    await agent.call("new_tab", url=site.url("table.html"))
+    assert await agent.js("document.title") == "People"
+
+
+@promise("B07", "B12")
+async def test_what_happens_elsewhere_does_not_move_the_current_tab(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("new_tab", url=site.url("popup.html"), background=True)
+    await agent.call("click", target="text=Open window", tab="t2")
+    await agent.call("wait_for_new_tab")
+    await agent.call("navigate", url=site.url("form.html"), tab="t3")
+    assert await current(agent) == "t1"
+    assert await agent.js("document.title") == "Small"
+
+
+@promise("B07", "C08")
+async def test_an_unknown_tab(agent: Agent) -> None:
+    missing = await fails(agent, "not_found", "get_page_state", tab="t99")
+    assert missing.details["tabs"] == ["t1"]
+    await fails(agent, "not_found", "switch_tab", tab="t99")
+    await fails(agent, "not_found", "close_tab", tab="t99")
+
+
+@promise("B08")
+async def test_there_is_a_limit(agent: Agent) -> None:
+    for _ in range(9):
+        await agent.call("new_tab", background=True)
+    limit = await fails(agent, "over_limit", "new_tab")
+    assert "10 tabs" in limit.message
+    await agent.call("close_tab", tab="t10")
+    await agent.call("new_tab")

@@ -60,9 +60,7 @@ class Agent:
         answer = await self.ask(tool, **args)
         if answer.failed:
             error = answer.data["error"]
-            raise Failure(
-                error["code"], error["message"], details=error["details"], suggestions=error["suggestions"]
-            )
+            raise Failure(error["code"], error["message"], details=error["details"], suggestions=error["suggestions"])
         return answer.data
 
     async def text(self, tool: str, **args: Any) -> str:
@@ -74,7 +72,7 @@ class Agent:
         return (await self.call("evaluate_js", expression=expression)).get("value")
 
     async def leave(self) -> None:
-        await self.gate._sessions.close_connection(self.caller.connection)  # noqa: SLF001
+        await self.gate._sessions.close_connection(self.caller.connection)
 
     async def __aenter__(self) -> Self:
         return self

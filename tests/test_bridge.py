@@ -25,6 +25,9 @@ from processes import (
 from pilothouse import __version__, instance
 from pilothouse.bridge import MAX_LINE_BYTES, Lines, UsageError, parse
 from pilothouse.home import socket_path
+from tests.promises import promise
+
+pytestmark = promise("E03")
 
 Start = Callable[..., Process]
 

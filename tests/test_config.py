@@ -8,6 +8,9 @@ import pytest
 
 from pilothouse.config import Config, kind, load, options
 from pilothouse.errors import Failure
+from tests.promises import promise
+
+pytestmark = promise("E09")
 
 
 def write(path: Path, text: str) -> Path:

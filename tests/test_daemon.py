@@ -16,6 +16,9 @@ from processes import INITIALIZED, Process, call, initialize, is_alive, kill_dae
 
 from pilothouse import __version__, instance
 from pilothouse.home import socket_path
+from tests.promises import promise
+
+pytestmark = promise("E01", "A02")
 
 Start = Callable[..., Process]
 

@@ -9,6 +9,9 @@ import pytest
 from processes import PILOTHOUSE, Process, kill_daemon
 
 from pilothouse import __version__
+from tests.promises import promise
+
+pytestmark = promise("E03", "E08")
 
 
 def _run(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:

@@ -10,6 +10,9 @@ import pytest
 from platformdirs.unix import Unix
 
 from pilothouse import home
+from tests.promises import promise
+
+pytestmark = promise("E01", "E09")
 
 
 @pytest.fixture

@@ -10,6 +10,9 @@ import pytest
 
 from pilothouse import instance
 from pilothouse.home import daemon_file, socket_path
+from tests.promises import promise
+
+pytestmark = promise("E01", "E03")
 
 
 @pytest.fixture

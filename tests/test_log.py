@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.promises import promise
+
+pytestmark = promise("E10")
+
 CODE = """
 import logging, sys
 from pilothouse import log

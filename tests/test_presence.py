@@ -4,6 +4,9 @@ import asyncio
 import time
 
 from pilothouse.presence import Presence
+from tests.promises import promise
+
+pytestmark = promise("E03")
 
 
 class Door:

@@ -12,7 +12,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from tests.promises import promise
 from tests.server import PAGES, PageServer
+
+pytestmark = promise("A08")
 
 
 @pytest.fixture(scope="module")

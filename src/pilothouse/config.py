@@ -42,7 +42,6 @@ class Limits(msgspec.Struct, frozen=True):
     sessions: Annotated[int, Meta(ge=1, description="Open sessions at a time.")] = 10
     tabs_per_session: Annotated[int, Meta(ge=1, description="Open tabs in one session.")] = 50
     idle_minutes: Annotated[float, Meta(gt=0, description="A session that nobody used for so long is closed.")] = 30
-    requests_per_minute: Annotated[int, Meta(ge=0, description="Calls a minute by one caller; 0 means no limit.")] = 600
     tool_timeout_ms: Annotated[int, Meta(ge=1, le=600_000, description="Time of a call that names none.")] = 30_000
 
 
@@ -59,11 +58,7 @@ class Network(msgspec.Struct, frozen=True):
     hosts: Annotated[
         dict[str, str], Meta(description="Names and the addresses they stand for in sessions, like /etc/hosts.")
     ] = {}
-    body_max_bytes: Annotated[int, Meta(ge=0, description="Bytes kept of a response body.")] = 10_000_000
-
-
-class Approvals(msgspec.Struct, frozen=True):
-    timeout_s: Annotated[float, Meta(gt=0, description="Seconds a person has to answer; silence denies.")] = 60
+    body_max_bytes: Annotated[int, Meta(ge=0, description="Bytes shown of a request's or response's body.")] = 102_400
 
 
 class Log(msgspec.Struct, frozen=True):
@@ -79,7 +74,6 @@ class Config(msgspec.Struct, frozen=True):
     snapshot: Snapshot = Snapshot()
     files: Files = Files()
     network: Network = Network()
-    approvals: Approvals = Approvals()
     log: Log = Log()
 
 

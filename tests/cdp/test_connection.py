@@ -136,7 +136,7 @@ async def test_a_cancelled_call_leaves_nothing_behind(wire: Wire) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     wire.push(id=1, result={})
-    assert not wire.connection._pending  # noqa: SLF001
+    assert not wire.connection._pending
 
 
 @promise("A04")

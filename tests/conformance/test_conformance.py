@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.promises import promise
+
 ROOT = Path(__file__).parents[2]
 BIN = ROOT / ".tools" / "node_modules" / ".bin"
 
-pytestmark = pytest.mark.skipif(not (BIN / "conformance").exists(), reason="run scripts/tools first")
+pytestmark = [promise("E04"), pytest.mark.skipif(not (BIN / "conformance").exists(), reason="run scripts/tools first")]
 
 
 @pytest.fixture(scope="module")

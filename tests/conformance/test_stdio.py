@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.promises import promise
+
 ROOT = Path(__file__).parents[2]
 BIN = ROOT / ".tools" / "node_modules" / ".bin"
 
 pytestmark = [
+    promise("E03", "E04"),
     pytest.mark.skipif(not (BIN / "mcp-inspector").exists(), reason="run scripts/tools first"),
     pytest.mark.skipif(importlib.util.find_spec("pilothouse.daemon") is None, reason="there is no daemon yet"),
 ]

@@ -10,10 +10,13 @@ import httpx2
 import pytest
 
 from pilothouse.doors import http as door_module
+from tests.promises import promise
 
 from .conftest import PERSON, SECRET
 from .test_mcp import measure
 from .wires import ENVELOPE, INITIALIZE, MODERN
+
+pytestmark = promise("E01", "E02")
 
 AUTH = {"Authorization": f"Bearer {SECRET}"}
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

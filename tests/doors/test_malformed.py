@@ -8,9 +8,13 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.promises import promise
+
 from .conftest import SECRET
 from .fake_gate import FakeGate
 from .wires import ENVELOPE, INITIALIZE, MODERN, line
+
+pytestmark = promise("E02", "E03")
 
 HEADERS = {
     "Authorization": f"Bearer {SECRET}",

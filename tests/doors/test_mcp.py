@@ -13,11 +13,15 @@ from mcp.shared.exceptions import MCPError
 
 from pilothouse.browser.watch import Event
 from pilothouse.doors.instructions import INSTRUCTIONS
+from tests.promises import promise
 
 from .fake_gate import PNG, FakeGate
 from .wires import ENVELOPE, MODERN, line, official
 
-pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
+pytestmark = [
+    promise("E02", "E03", "E05", "C07", "C08", "C11"),
+    pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
+]
 WIRES = pytest.mark.parametrize("wire", ["local", "url"])
 ERAS = pytest.mark.parametrize("mode", ["legacy", MODERN, "auto"])
 

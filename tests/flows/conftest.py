@@ -38,7 +38,6 @@ def new_agent(flow_home: Path) -> Iterator[Callable[[], Agent]]:
         "PILOTHOUSE_HOME": str(flow_home),
         "PILOTHOUSE_SERVER_PORT": "0",
         # Full speed from one caller, and more sessions than a person would open.
-        "PILOTHOUSE_LIMITS_REQUESTS_PER_MINUTE": "0",
         "PILOTHOUSE_LIMITS_SESSIONS": "32",
     }
     agents: list[Agent] = []

@@ -12,7 +12,10 @@ import pytest
 
 from tests.flows.agent import Agent, ref_of
 from tests.mcp_line import Reply
+from tests.promises import promise
 from tests.server import PageServer
+
+pytestmark = promise("A09", "B12")
 
 
 class Back:

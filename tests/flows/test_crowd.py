@@ -8,7 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.flows.agent import Agent, ref_of
+from tests.promises import promise
 from tests.server import PageServer
+
+pytestmark = promise("B12", "A06")
 
 AGENTS = 10
 LAPS = 6

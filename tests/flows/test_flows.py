@@ -5,7 +5,10 @@ import os
 import pytest
 
 from tests.flows.agent import Agent, ref_of
+from tests.promises import promise
 from tests.server import PageServer
+
+pytestmark = promise("A09", "A04")
 
 RUNS = range(int(os.environ.get("FLOW_RUNS", "50")))
 

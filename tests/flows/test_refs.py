@@ -6,7 +6,10 @@
 import os
 
 from tests.flows.agent import Agent, ref_of
+from tests.promises import promise
 from tests.server import PageServer
+
+pytestmark = promise("A11")
 
 TRIES = range(int(os.environ.get("FLOW_TRIES", "200")))
 

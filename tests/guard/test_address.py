@@ -6,6 +6,9 @@ import pytest
 
 from pilothouse.errors import Failure
 from pilothouse.guard.address import check_url, forbidden, is_loopback
+from tests.promises import promise
+
+pytestmark = promise("D05")
 
 
 @pytest.mark.parametrize(

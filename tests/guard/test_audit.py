@@ -15,6 +15,9 @@ from pilothouse.guard import chain
 from pilothouse.guard.audit import NAME, Audit
 from pilothouse.guard.policy import Question
 from pilothouse.tool import Access
+from tests.promises import promise
+
+pytestmark = promise("D13")
 
 
 def question(access: Access = Access.WRITE, **args: Any) -> Question:

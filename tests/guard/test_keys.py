@@ -7,6 +7,9 @@ import pytest
 
 from pilothouse.errors import Failure
 from pilothouse.guard.keys import Keys
+from tests.promises import promise
+
+pytestmark = promise("E01")
 
 
 def test_are_made_on_first_use_and_stay(tmp_path: Path):

@@ -6,6 +6,9 @@ from pilothouse.errors import Failure
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.policy import Decision, Policy, Question
 from pilothouse.tool import Access
+from tests.promises import promise
+
+pytestmark = promise("D07")
 
 QUESTION = Question(caller="default", session="s1", tool="click", access=Access.WRITE, args={"target": "e1"})
 

@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from pilothouse.guard.redact import MASK, is_secret_name, redact_headers, redact_text, redact_tree, redact_url
+from tests.promises import promise
+
+pytestmark = promise("D11")
 
 # Shapes only, put together here so that no scanner takes this file for a leak.
 SHAPES = [

@@ -12,6 +12,9 @@ from pilothouse.guard import sluice as module
 from pilothouse.guard import socks
 from pilothouse.guard.resolve import Resolver
 from pilothouse.guard.sluice import Gateway, Sluice
+from tests.promises import promise
+
+pytestmark = promise("D04")
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]

@@ -13,6 +13,9 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from pilothouse.guard.sluice import Sluice
+from tests.promises import promise
+
+pytestmark = promise("D04")
 
 CHROME = os.environ.get("PILOTHOUSE_CHROME") or shutil.which("chromium") or shutil.which("google-chrome")
 

@@ -15,7 +15,7 @@ from tests.server import PageServer
 
 
 async def kill(house: House) -> None:
-    chrome = house.pool._chrome  # noqa: SLF001
+    chrome = house.pool._chrome
     assert chrome
     os.killpg(getattr(chrome, "pid"), signal.SIGKILL)  # noqa: B009
     await asyncio.wait_for(asyncio.shield(chrome.connection.closed), 5)

@@ -31,7 +31,9 @@ async def test_an_alert_while_loading_answers_navigate_at_once(agent: Agent, sit
     assert "Past them" in await agent.text("get_page_state")
 
 
-async def test_reads_and_waits_are_refused_while_a_dialog_is_open_and_work_after(agent: Agent, site: PageServer) -> None:
+async def test_reads_and_waits_are_refused_while_a_dialog_is_open_and_work_after(
+    agent: Agent, site: PageServer
+) -> None:
     await agent.call("navigate", url=site.url("dialogs.html"))
     await agent.call("click", target="text=Prompt")
     for tool, args in (

@@ -32,9 +32,17 @@ KINDS = {
     "empty": ("", "text/html", ""),
     "broken xml": ("<a><b></a>", "application/xml", ""),
     "no body": ("<script>document.documentElement.remove()</script>", "text/html", ""),
-    "root replaced": ("<script>onload = () => document.replaceChildren(document.createElement('p'))</script>", "text/html", ""),
+    "root replaced": (
+        "<script>onload = () => document.replaceChildren(document.createElement('p'))</script>",
+        "text/html",
+        "",
+    ),
     "body removed": ("<p>x<script>onload = () => document.body.remove()</script>", "text/html", ""),
-    "frameset": ("<frameset cols='50%,50%'><frame src='/small.html'><frame src='/form.html'></frameset>", "text/html", ""),
+    "frameset": (
+        "<frameset cols='50%,50%'><frame src='/small.html'><frame src='/form.html'></frameset>",
+        "text/html",
+        "",
+    ),
     "quirks": ("<table><tr><td>loose<p><b><i>ends", "text/html", "loose"),
     "nulls": ("<h1>nu\x00ll</h1>\x00<p>here</p>", "text/html", "here"),
 }

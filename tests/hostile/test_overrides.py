@@ -53,7 +53,7 @@ async def works(agent: Agent) -> None:
     assert 'heading "Real"' in state
     assert 'button "Press"' in state
     await agent.call("click", target="text=Press")
-    await agent.call("type_text", target="role=textbox[name=Name]", text="Ada")
+    await agent.call("type_text", target='role=textbox[name="Name"]', text="Ada")
     assert "Pressed" in await agent.text("get_page_state", full=True)
     assert "Real" in await agent.text("get_page_text")
     assert code(await agent.ask("wait_for", text="Pressed", timeout_ms=2000)) == "ok"

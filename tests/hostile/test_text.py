@@ -20,7 +20,9 @@ ODD = "\\u202Edne\\u202C z\\u200Bero \\u{E0041}\\u{E0042}tag \\u001b[31mred\\u00
 
 
 def hidden(text: str) -> list[str]:
-    return [f"U+{ord(c):04X}" for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co") and c not in _ALLOWED]
+    return [
+        f"U+{ord(c):04X}" for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co") and c not in _ALLOWED
+    ]
 
 
 def neat(answer: Answer) -> Answer:

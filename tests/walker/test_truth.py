@@ -11,6 +11,10 @@ import miniwob
 import pytest
 from chrome import PAGES, Chrome, serve
 
+from tests.promises import promise
+
+pytestmark = promise("A10")
+
 MINIWOB = Path(miniwob.__file__).parent / "html"
 # Chrome's own words for what HTML gives no ARIA role.
 SAME = {

@@ -5,6 +5,10 @@ import re
 import pytest
 from chrome import Chrome
 
+from tests.promises import promise
+
+pytestmark = promise("A10", "A11", "A12", "A14", "C06")
+
 REF = re.compile("§(\\d+)§")
 
 

@@ -42,7 +42,7 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
         case _:
             raise Failure("bad_request", f"{element.ref} takes a file", suggestions=["use upload_file"])
     await settle(tab, mark)
-    if field["kind"] == "text":
+    if field["kind"] == "text" and not tab.hindrance():
         notes.append(await _difference(element, field["ref"], value, clear))
     return Filled(field["role"], field["name"], "; ".join(note for note in notes if note))
 

@@ -19,7 +19,6 @@ IDLE_S = 0.5
 STUCK_S = 1.0
 PROBE_S = 0.5
 ERROR_PAGE_S = 1.0
-ASK_S = 2.0
 _WORDS = {
     "net::ERR_INVALID_AUTH_CREDENTIALS": (
         "the server answered 401: it asks for a user name and a password",
@@ -188,18 +187,7 @@ def _late(tab: Tab, what: str) -> Failure:
 
 
 async def _arrival(tab: Tab, note: str = "") -> Arrival:
-    if not tab.title:
-        note = await _ask_title(tab) or note
+    if not tab.title and not await tab.learn_title():
+        note = "the page has arrived; its script keeps it busy"
     request = tab.network.by_loader(tab.document.loader_id)
     return Arrival(tab.url, tab.title, request.status if request else 0, note)
-
-
-async def _ask_title(tab: Tab) -> str:
-    """Most often the browser has told the title by now; a page that has just arrived is slow to answer."""
-    try:
-        tab.title = (await tab.call("page", timeout=ASK_S))["title"]
-    except Failure as failure:
-        if failure.code != "timeout":
-            raise
-        return "the page has arrived; its script keeps it busy"
-    return ""

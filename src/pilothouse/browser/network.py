@@ -46,6 +46,7 @@ class Request(msgspec.Struct):
     started_ms: int
     channel: Channel
     browser_id: str
+    loader_id: str = ""
     request_headers: dict[str, str] = {}
     post_data: str = ""
     has_post_data: bool = False
@@ -113,6 +114,12 @@ class Network:
     def by_loader(self, loader_id: str) -> Request | None:
         """The request that brought a document; its id in the browser is the loader's."""
         return next((one for one in reversed(self._ring.values()) if one.browser_id == loader_id), None)
+
+    def left(self, loader_id: str) -> None:
+        """Another document is there: what older ones asked for ends, or nobody will ever hear of it."""
+        for one in [one for one in self._current.values() if one.loader_id != loader_id]:
+            one.failure = one.failure or "the page was left"
+            self._done(one)
 
     def clear(self) -> int:
         count = len(self._ring)
@@ -198,6 +205,7 @@ class Network:
             browser_id,
             url=sent["url"],
             method=sent["method"],
+            loader_id=params.get("loaderId", ""),
             type=params.get("type", "Other"),
             request_headers=sent["headers"],
             post_data=sent.get("postData", ""),

@@ -120,6 +120,8 @@ async def _new_document(tab: "Tab", timeout: float) -> None:
         return bool(tab.dialog or tab.closed or tab.crashed or (not tab.navigating and tab.document.dom_ready))
 
     await tab.signal.until(stands, max(timeout, 0))
+    if not (tab.title or tab.dialog or tab.closed or tab.crashed):
+        await tab.learn_title()
 
 
 async def _requests(tab: "Tab", waiting: list[Request], timeout: float) -> bool:

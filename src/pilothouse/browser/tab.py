@@ -22,6 +22,7 @@ from pilothouse.errors import Failure
 
 REVIVE_TIMEOUT_S = 5.0
 ERRORS_TOLD_PER_SECOND = 5
+ASK_S = 2.0
 AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 
 
@@ -160,6 +161,16 @@ class Tab:
         except WorldGone:
             return await (await self._successor(frame, timeout)).call(function, *args, timeout=timeout)
 
+    async def learn_title(self) -> bool:
+        """Ask the page, when the browser has not told its title yet; False if it is too busy to answer."""
+        try:
+            self.title = (await self.call("page", timeout=ASK_S))["title"]
+        except Failure as failure:
+            if failure.code != "timeout":
+                raise
+            return False
+        return True
+
     async def _successor(self, frame: Frame, timeout: float) -> World:
         await self.signal.until(lambda: not self.navigating, timeout)
         return await self.frames.ready(frame, timeout)
@@ -239,7 +250,13 @@ class Tab:
         channel.on("Page.frameRequestedNavigation", self._requested)
         channel.on("Page.frameStartedNavigating", self._started)
         channel.on("Page.frameStoppedLoading", self._stopped)
+        channel.on("Page.frameDetached", lambda p: self._leave_lost_frame())
         channel.on("Page.frameStartedLoading", lambda p: self.signal.stir())
+
+    def _leave_lost_frame(self) -> None:
+        """A caller whose frame was removed is back in the page."""
+        if self.frame and self.frames.get(self.frame.id) is not self.frame:
+            self.frame = None
 
     def _requested(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id and params["disposition"] == "currentTab":
@@ -252,6 +269,7 @@ class Tab:
     def _stopped(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:
             self._set_navigating(False)
+            self._reached(dom=True, load=True)  # also when `window.stop()` has seen to it that no event comes
         self.signal.stir()
 
     def _set_navigating(self, value: bool) -> None:
@@ -267,6 +285,7 @@ class Tab:
             info["loaderId"], info["url"], whole=restored, unreachable=info.get("unreachableUrl", "")
         )
         self.title = ""
+        self.network.left(info["loaderId"])
         self.frame = None
         self.file_chooser = None
         self.crashed = False
@@ -321,7 +340,8 @@ class Tab:
         self._errors_told = [told for told in self._errors_told if now - told < 1]
         if len(self._errors_told) < ERRORS_TOLD_PER_SECOND:
             self._errors_told.append(now)
-            self._home.report("console_error", self, line.text.partition("\n")[0][:300])
+            where = f" ({line.url})" if line.source == "network" else ""
+            self._home.report("console_error", self, line.text.partition("\n")[0][:300] + where)
 
     def _crash(self) -> None:
         self.crashed = True

@@ -65,6 +65,7 @@ class Channel:
         self._connection = connection
         self._handlers: dict[str, list[Handler]] = {}
         self._children: set[str] = set()
+        self._complained: set[str] = set()
 
     def post(
         self, method: str, *, timeout: float = CALL_TIMEOUT_S, steadfast: bool = False, **params: Any
@@ -107,7 +108,9 @@ class Channel:
             try:
                 handler(params)
             except Exception:  # one listener's mistake must not cost everybody the browser
-                log.exception("a listener of %s failed", method)
+                if method not in self._complained:  # a page may cause ten thousand such events a second
+                    log.exception("a listener of %s failed", method)
+                self._complained.add(method)
 
 
 class Connection:

@@ -48,7 +48,6 @@ _FLAGS = (
     "--disable-field-trial-config",
     "--disable-hang-monitor",
     "--disable-infobars",
-    "--disable-ipc-flooding-protection",
     "--disable-popup-blocking",
     "--disable-quic",
     "--disable-search-engine-choice-screen",

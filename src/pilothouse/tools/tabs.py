@@ -12,6 +12,10 @@ from pilothouse.result import Result
 from pilothouse.tool import Access, TimeoutMs, Url, tool
 
 
+BLANK_S = 0.3  # in which a window that stays blank is told from one that does not
+LANDING_S = 5.0
+
+
 class Tabs(msgspec.Struct):
     tabs: list[dict[str, Any]]
 
@@ -25,6 +29,18 @@ class One(msgspec.Struct, omit_defaults=True):
 def _line(one: Tab, current: bool) -> str:
     state = "".join(f" ({word})" for word, on in (("dialog", one.dialog), ("crashed", one.crashed)) if on)
     return f'{"* " if current else "  "}{one.name} {one.url} "{one.title}"{state}'
+
+
+async def _landed(tab: Tab) -> None:
+    """A new window begins blank; most of them are on their way to an address already."""
+
+    def lands() -> bool:
+        under_way = tab.navigating or any(one.type == "Document" for one in tab.network.in_flight())
+        return bool(tab.hindrance()) or (tab.document.dom_ready and not under_way)
+
+    await tab.prepared()
+    await tab.signal.until(lambda: tab.hindrance() or tab.navigating or tab.url not in ("", "about:blank"), BLANK_S)
+    await tab.signal.until(lands, LANDING_S)
 
 
 def _listed(session: Session) -> list[dict[str, Any]]:
@@ -77,5 +93,5 @@ async def wait_for_new_tab(session: Session, timeout_ms: TimeoutMs = 10_000) -> 
     opened = await session.next_tab(timeout_ms / 1000)
     if opened is None:
         raise Failure("timeout", "no tab was opened in time", suggestions=["list_tabs shows what is open"])
-    await opened.signal.until(lambda: opened.document.dom_ready and not opened.navigating, 5)
+    await _landed(opened)
     return Result(f'{opened.name}: {opened.url} "{opened.title}"', One(opened.name, opened.url, opened.title))

@@ -57,14 +57,14 @@ function* everyElement() {
   for (const root of [document, ...shadowRootsIn(document)]) yield* query(root, "*");
 }
 
-const ROLE_TARGET = /^([a-z]+)\s*(?:\[\s*name\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\/((?:[^/\\]|\\.)+)\/([a-z]*))\s*\])?$/i;
+const ROLE_TARGET = /^([a-z]+)\s*(?:\[\s*name\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\/((?:[^/\\]|\\.)+)\/([a-z]*)|([^"'/\]][^\]]*?))\s*\])?$/i;
 // Same roles as the snapshot prints; "textbox" also means the typed fields that HTML gives no role.
 const ALSO = { textbox: words("date time datetime month week"), button: words("file color"), clickable: words("generic") };
 function byRole(spec) {
   const parts = ROLE_TARGET.exec(spec.trim());
   if (!parts) throw new Error('a role target reads role=button or role=button[name="Save"]');
   const role = parts[1].toLowerCase();
-  const want = parts[2] ?? parts[3];
+  const want = parts[2] ?? parts[3] ?? parts[6];
   const pattern = parts[4] ? new RegExp(parts[4], parts[5].replace(/[gy]/g, "")) : null;
   const found = [];
   for (const el of everyElement()) {

@@ -12,6 +12,7 @@ function scrollerOf(el) {
 // Without a target: the page if it scrolls, else what scrolls in the middle of the window.
 function mainScroller() {
   const page = document.scrollingElement || htmlOf(document);
+  if (!page) return null; // a document whose root was removed
   if (scrollHeightOf(page) > clientHeightOf(page) + 1 || scrollWidthOf(page) > clientWidthOf(page) + 1) return page;
   const hit = deepHit(innerWidth / 2, innerHeight / 2);
   return (hit && scrollerOf(hit)) || page;
@@ -22,6 +23,7 @@ ph.scroll = ({ ref = 0, direction = null, dx = 0, dy = 0, to = null } = {}) => {
   if (fail) return { fail };
   begin();
   const box = el ? scrollerOf(el) || document.scrollingElement : mainScroller();
+  if (!box) return { x: 0, y: 0, height: 0, atEnd: true, moved: false };
   const before = [box.scrollLeft, box.scrollTop];
   const page = box === document.scrollingElement;
   const height = page ? innerHeight : clientHeightOf(box), width = page ? innerWidth : clientWidthOf(box);

@@ -1,5 +1,6 @@
 """Pictures: of the right thing, in the right format, of the size that is told."""
 
+import base64
 import struct
 
 import pytest
@@ -18,9 +19,8 @@ def size_of(data: bytes, mime_type: str) -> tuple[int, int]:
     if mime_type == "image/png":
         return struct.unpack(">II", data[16:24])
     if mime_type == "image/webp":
-        assert data[12:16] == b"VP8 "
-        width, height = struct.unpack("<HH", data[26:30])
-        return width & 0x3FFF, height & 0x3FFF
+        assert data[12:16] == b"VP8X"
+        return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
     at = 2
     while data[at + 1] not in (0xC0, 0xC2):
         at += 2 + struct.unpack(">H", data[at + 2 : at + 4])[0]
@@ -107,8 +107,6 @@ async def test_an_element_in_a_frame(agent: Agent, site: PageServer, name: str) 
 
 
 def _data_url(answer: Answer) -> str:
-    import base64
-
     image = answer.images[0]
     return f"data:{image.mime_type};base64,{base64.b64encode(image.data).decode()}"
 

@@ -1,5 +1,7 @@
 """The pointer: what can be pressed is pressed, what cannot says why."""
 
+import asyncio
+
 import pytest
 
 from tests.browser.looking import fails, look, put, ref, ref_in
@@ -247,6 +249,20 @@ async def test_a_tab_in_the_background_is_acted_on_as_well(agent: Agent, site: P
     assert 'textbox "Name"' in seen
     assert '="Ada"' in seen
     assert (await agent.call("evaluate_js", expression="clicks", tab="t1"))["value"] == 1
+
+
+@promise("C11")
+async def test_a_cancelled_click_leaves_no_button_pressed(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js(
+        "go.onmousedown = () => { const end = performance.now() + 400; while (performance.now() < end); };"
+        " addEventListener('mousemove', (e) => { window.held = e.buttons }); return 0"
+    )
+    clicking = asyncio.create_task(agent.call("click", target="#go"))
+    await asyncio.wait({clicking}, timeout=0.2)
+    clicking.cancel()
+    await agent.call("hover", target="h1")
+    assert await agent.js("held") == 0
 
 
 @promise("A13")

@@ -58,7 +58,7 @@ async def test_several(agent: Agent, site: PageServer) -> None:
     files = [given("a.txt", "1"), given("b.txt", "22")]
     assert await agent.text("upload_file", target="text=Many files", files=files) == "chose a.txt, b.txt"
     await out(agent, "a.txt (1, text/plain): 1; b.txt (2, text/plain): 22")
-    await fails(agent, "not_actionable", "upload_file", target="#one", files=files)
+    await fails(agent, "bad_request", "upload_file", target="#one", files=files)
 
 
 async def test_a_chooser_that_a_button_opened(agent: Agent, site: PageServer) -> None:

@@ -46,12 +46,7 @@ def test_passwords_never_appear(chrome: Chrome) -> None:
     )
     assert '="••••"' in chrome.snapshot()
     chrome.page("p.type = 'text'")
-    seen = (
-        chrome.snapshot()
-        + chrome.snapshot(full=True)
-        + chrome.call("text", {})
-        + str(chrome.call("find", {"text": "hunter2"}))
-    )
+    seen = chrome.snapshot() + chrome.snapshot(full=True) + chrome.call("text", {})
     assert "hunter2" not in seen
 
 
@@ -217,15 +212,7 @@ def test_locate(chrome: Chrome) -> None:
     assert chrome.call("nearest", "#save-buton", 5)[0]["name"].startswith("Save")
 
 
-def test_find_and_text(chrome: Chrome, pages_site: str) -> None:
-    chrome.open(f"{pages_site}/big.html")
-    found = chrome.call("find", {"text": "item number 399"})
-    assert found["total"] >= 1
-    assert found["hits"][0]["where"] == "below"
-    assert found["hits"][0]["context"][0] == "main"
-    assert chrome.call("find", {"pattern": r"Item number 3\d\d\b", "limit": 5})["total"] == 100
-    assert chrome.call("find", {"pattern": "("})["error"]
-    assert chrome.call("find", {"text": "Legal", "role": "link"})["total"] == 1
+def test_text(chrome: Chrome, pages_site: str) -> None:
     chrome.open(f"{pages_site}/cart.html")
     text = chrome.call("text", {})
     assert "Blue mug | [2] | $18.00 | Remove" in text

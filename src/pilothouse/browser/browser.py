@@ -139,8 +139,10 @@ class Context:
     def download_moves(self, params: dict[str, Any]) -> None:
         ended = self.downloads.move(params)
         if ended and self.owner:
-            why = f": files of a session end at {self.quota_bytes} bytes" if ended.id in self._over_quota else ""
-            said = f'"{ended.name}" {ended.state} ({ended.received_bytes} bytes){why}'
+            tail = f": {self.folder / ended.id}" if ended.state == "completed" else ""
+            if ended.id in self._over_quota:
+                tail = f": files of a session end at {self.quota_bytes} bytes"
+            said = f'"{ended.name}" {ended.state} ({ended.received_bytes} bytes){tail}'
             self.owner.report("download", ended.tab, said)
         elif not ended and self._kept_bytes() > self.quota_bytes:
             self._over_quota.add(params["guid"])

@@ -4,6 +4,7 @@ Above: tools. Below: locate, input, cdp.
 """
 
 import base64
+import math
 from typing import Any
 
 import msgspec
@@ -85,7 +86,7 @@ async def _box(tab: Tab, element: Element | None, full_page: bool) -> dict[str, 
 
 
 async def _element_box(tab: Tab, element: Element) -> dict[str, float]:
-    """In coordinates of the whole page, frames around it counted in."""
+    """In whole pixels of the page, frames around it counted in."""
     box = await element.world.call("box", element.local)
     raise_if_unfit(element, box)
     x, y, frame = box["x"], box["y"], element.frame
@@ -94,4 +95,5 @@ async def _element_box(tab: Tab, element: Element) -> dict[str, float]:
         origin = await world.call("frameOrigin", await owner_in(tab, frame, parent))
         x, y, frame = x + origin["x"], y + origin["y"], parent
     view = (await tab.channel.send("Page.getLayoutMetrics"))["cssVisualViewport"]
-    return {"x": x + view["pageX"], "y": y + view["pageY"], "width": box["width"], "height": box["height"]}
+    width, height = math.ceil(box["width"] - 0.01), math.ceil(box["height"] - 0.01)
+    return {"x": round(x + view["pageX"]), "y": round(y + view["pageY"]), "width": width, "height": height}

@@ -66,7 +66,7 @@ class Console:
 
     def _thrown(self, details: dict[str, Any], timestamp: float) -> None:
         thrown = details.get("exception", {})
-        said = str(thrown.get("description") or _format([thrown])) if thrown else ""
+        said = _word(thrown) if thrown else ""
         text = f"{details.get('text', 'Uncaught')} {said}".strip()
         stack = details.get("stackTrace") or {"callFrames": [details]}
         self._add(level="error", text=text, source="exception", time_ms=int(timestamp), stack=stack)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from pilothouse.errors import Failure
 
-_UNSAFE = re.compile(r"[^\w.-]+")
+# What a file system or a shell on any platform would read as more than a name.
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
+MAX_NAME = 150
 
 
 def keep(folder: Path, name: str, data: bytes) -> Path:
@@ -31,13 +33,20 @@ def keep(folder: Path, name: str, data: bytes) -> Path:
 
 def allowed(path: str, roots: list[Path]) -> Path:
     """A file that may be uploaded: it really lies under one of the roots a person declared."""
-    real = Path(path).expanduser().resolve()
-    for root in roots:
-        if real.is_relative_to(root.expanduser().resolve()):
-            if not real.is_file():
-                raise Failure("not_found", f"there is no file {path}")
-            return real
-    raise Failure(
+    try:
+        real = Path(path).expanduser().resolve()
+        inside = any(real.is_relative_to(root.expanduser().resolve()) for root in roots)
+    except (ValueError, OSError, RuntimeError):  # no path at all: a NUL, a loop of links, an unknown user
+        raise _not_allowed(path) from None
+    if not inside:
+        raise _not_allowed(path)
+    if not real.is_file():
+        raise Failure("not_found", f"there is no file {path}")
+    return real
+
+
+def _not_allowed(path: str) -> Failure:
+    return Failure(
         "denied",
         f"{path} is not under a directory that files may be uploaded from",
         suggestions=["a person can add its directory to files.roots in config.toml", "or give the bytes in `files`"],
@@ -45,4 +54,7 @@ def allowed(path: str, roots: list[Path]) -> Path:
 
 
 def _plain(name: str) -> str:
-    return _UNSAFE.sub("_", os.path.basename(name)).strip("._") or "file"
+    """The last part of a name, with nothing in it that leads elsewhere."""
+    base = _UNSAFE.sub("_", re.split(r"[/\\]", name)[-1]).rstrip(" .")
+    stem, dot, ending = base.rpartition(".")
+    return f"{stem[:MAX_NAME]}{dot}{ending[:MAX_NAME]}" if base.strip("._ ") else "file"

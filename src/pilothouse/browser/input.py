@@ -26,6 +26,7 @@ _WHY = {
     "readonly": "it is read-only",
     "outside": "it cannot be scrolled into view",
     "not_editable": "it is nothing that can be filled",
+    "no_files": "it takes no files (name the <input type=file>, or click what opens a chooser and give no target)",
 }
 
 

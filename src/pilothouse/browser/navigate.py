@@ -22,7 +22,7 @@ ERROR_PAGE_S = 1.0
 _WORDS = {
     "net::ERR_INVALID_AUTH_CREDENTIALS": (
         "the server answered 401: it asks for a user name and a password",
-        "put them into the address: http://name:password@host/",
+        "put both into the address, before the host: user, a colon, password, an @",
     ),
     "net::ERR_TOO_MANY_REDIRECTS": (
         "the server redirects without end (net::ERR_TOO_MANY_REDIRECTS)",
@@ -104,6 +104,9 @@ async def _leaving(tab: Tab) -> AsyncGenerator[Mark]:
     letting_go = asyncio.ensure_future(_let_go(tab, tab.document))
     try:
         yield mark
+    except asyncio.CancelledError:
+        tab.channel.post("Page.stopLoading")  # nobody waits for it any more: it must not come later
+        raise
     finally:
         letting_go.cancel()
     arrived(tab, mark)

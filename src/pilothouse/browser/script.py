@@ -75,7 +75,7 @@ class _Script:
 
     async def _as_statements(self, source: str) -> str:
         """Statements give what they return; without a `return`, the value of the last one if it has one."""
-        whole = f"async ({self._names}) => {{ {source}\n}}"
+        whole = f"async ({self._names}) => {{ {source}\n;}}"
         if _RETURN.search(source):
             return whole
         for end in list(re.finditer(r"[;\n]", source))[: -MOST_SPLITS - 1 : -1]:
@@ -95,7 +95,7 @@ class _Script:
         try:
             return await self._send(declaration)
         except ProtocolError as error:
-            if not _never_ran(error):
+            if not _never_ran(error) or self._tab.frames.get(self._frame.id) is not self._frame:
                 return _ended_by(error)
         await self._tab.signal.until(lambda: not self._tab.navigating, self._timeout)
         try:
@@ -137,7 +137,7 @@ def _ended_by(error: ProtocolError) -> dict[str, Any]:
         raise Failure(
             "page_error", "the value cannot be turned into JSON", suggestions=["return only the fields you need"]
         ) from None
-    if "navigated" in error.reason or "context" in error.reason:
+    if "navigated" in error.reason or "context" in error.reason.lower():
         return {"result": {"type": "undefined"}}  # it led to another page; the result tells of that one
     raise Failure("page_error", error.reason) from error
 

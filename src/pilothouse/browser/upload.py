@@ -4,13 +4,14 @@ Above: tools. Below: files, locate, cdp.
 """
 
 import asyncio
+import secrets
 from pathlib import Path
 
 from pilothouse.browser import files
+from pilothouse.browser.input import raise_if_unfit
 from pilothouse.browser.locate import Element, locate
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
-from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 
 MAX_BYTES = 50_000_000
@@ -26,24 +27,26 @@ async def upload(
         raise Failure("over_limit", f"the files are larger than {MAX_BYTES} bytes together")
     element = await locate(tab, target) if target else None
     chosen = [files.allowed(path, tab.upload_roots) for path in paths]
-    for name, data in contents:
-        chosen.append(await asyncio.to_thread(files.keep, tab.folder / "uploads", name, data))
+    chosen += await asyncio.to_thread(_kept, tab.folder, contents)
     mark = Mark(tab, element.frame if element else tab.frames.main)
     await (_into_element(element, chosen) if element else _into_chooser(tab, chosen))
     await settle(tab, mark)
     return [path.name for path in chosen]
 
 
+def _kept(folder: Path, contents: list[tuple[str, bytes]]) -> list[Path]:
+    """A folder for each call, so that a file keeps the name the page is to see."""
+    place = folder / "uploads" / secrets.token_hex(4)
+    return [files.keep(place, name, data) for name, data in contents]
+
+
 async def _into_element(element: Element, chosen: list[Path]) -> None:
-    handle = await element.world.handle(element.local)
-    try:
-        await element.world.channel.send("DOM.setFileInputFiles", files=[str(one) for one in chosen], objectId=handle)
-    except ProtocolError as error:
-        raise Failure(
-            "not_actionable",
-            f"{element.ref} takes no files: {error.reason}",
-            suggestions=["name the <input type=file> itself, or click the button and call upload_file without target"],
-        ) from None
+    field = await element.world.call("fileField", element.local)
+    raise_if_unfit(element, field)
+    if len(chosen) > 1 and not field["multiple"]:
+        raise Failure("bad_request", f"{element.ref} takes one file only")
+    handle = await element.world.handle(field["ref"])
+    await element.world.channel.send("DOM.setFileInputFiles", files=[str(one) for one in chosen], objectId=handle)
 
 
 async def _into_chooser(tab: Tab, chosen: list[Path]) -> None:

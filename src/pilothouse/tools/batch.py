@@ -40,11 +40,14 @@ async def batch(
         if step.tool == "batch":
             raise Failure("bad_request", "a batch cannot hold a batch")
         await progress(index, len(steps), step.tool)
-        done = await run(step.tool, step.args)
-        lines.append(f"{index + 1}. {step.tool}: {done.text}")
+        try:
+            done = await run(step.tool, step.args)
+        except Failure as failure:  # there is no such tool
+            raise _stopped(index, len(steps), step.tool, failure.to_dict(), lines, results) from None
         results.append({"tool": step.tool, **done.data})
         if done.failed:
             raise _stopped(index, len(steps), step.tool, done.data["error"], lines, results)
+        lines.append(f"{index + 1}. {step.tool}: {done.text}")
     return Result("", Steps(results), page="\n".join(lines))
 
 
@@ -53,7 +56,7 @@ def _stopped(
 ) -> Failure:
     return Failure(
         error["code"],
-        f"step {index + 1} of {count} ({name}) failed: {error['message']}",
+        "\n".join([f"step {index + 1} of {count} ({name}) failed: {error['message']}", *lines]),
         details={**error["details"], "step": index + 1, "results": results},
         suggestions=[*error["suggestions"], f"steps 1 to {index} are done; go on from step {index + 1}"]
         if index

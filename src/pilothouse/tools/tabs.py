@@ -11,7 +11,6 @@ from pilothouse.errors import Failure
 from pilothouse.result import Result
 from pilothouse.tool import Access, TimeoutMs, Url, tool
 
-
 BLANK_S = 0.3  # in which a window that stays blank is told from one that does not
 LANDING_S = 5.0
 

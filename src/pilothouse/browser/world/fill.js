@@ -89,6 +89,14 @@ function select(el, clear) {
   }
 }
 
+ph.fileField = (n) => {
+  const { el, fail } = living(n);
+  if (fail) return { fail };
+  const field = fieldOf(el);
+  if (kindOf(field) !== "file") return { fail: "no_files", ...named(el) };
+  return { ref: refs.of(field), multiple: hasAttr(field, "multiple"), fail: isOff(field) ? "disabled" : undefined, ...named(field) };
+};
+
 const announce = (el, ...types) => types.forEach((type) => el.dispatchEvent(new Event(type, { bubbles: true, composed: true })));
 
 // Date, time, colour, range: no keys lead to a value reliably, so it is set and announced.

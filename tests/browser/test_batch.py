@@ -1,0 +1,84 @@
+"""Several steps in one call."""
+
+from typing import Any
+
+from pilothouse.gate import Call
+from tests.browser.looking import fails
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("C09")
+
+
+def step(tool: str, **args: Any) -> dict[str, Any]:
+    return {"tool": tool, "args": args}
+
+
+async def test_steps_run_in_order(agent: Agent, site: PageServer) -> None:
+    steps = [
+        step("navigate", url=site.url("todo.html")),
+        step("type_text", target="#task", text="Milk", submit=True),
+        step("type_text", target="#task", text="Bread", submit=True),
+        step("click", target="text=Milk"),
+        step("click", target='role=button[name="Open"]'),
+        step("get_page_text", target="#list"),
+    ]
+    done = await agent.ask("batch", steps=steps)
+    assert not done.failed, done.text
+    assert [one["tool"] for one in done.data["results"]] == [one["tool"] for one in steps]
+    assert "Bread" in done.data["results"][-1]["text"]
+    assert "Milk" not in done.data["results"][-1]["text"]
+    assert "6. get_page_text" in done.text
+
+
+async def test_it_stops_at_the_first_failure(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    answer = await agent.ask(
+        "batch",
+        steps=[
+            step("click", target="#go"),
+            step("get_page_text", target="h1"),
+            step("click", target="#nowhere"),
+            step("click", target="#go"),
+        ],
+    )
+    error = answer.data["error"]
+    assert error["code"] == "not_found"
+    assert "step 3 of 4 (click)" in error["message"]
+    assert error["details"]["step"] == 3
+    assert [one["tool"] for one in error["details"]["results"]] == ["click", "get_page_text", "click"]
+    assert "Small page" in answer.text
+    assert await agent.js("clicks") == 1
+
+
+@promise("C08")
+async def test_bad_steps(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    unknown = await fails(agent, "unknown_tool", "batch", steps=[step("click", target="#go"), step("clik")])
+    assert "step 2 of 2" in unknown.message
+    await fails(agent, "bad_request", "batch", steps=[step("batch", steps=[])])
+    await fails(agent, "bad_request", "batch", steps=[])
+    wrong = await fails(agent, "bad_request", "batch", steps=[step("click", nothing=1)])
+    assert "step 1 of 1" in wrong.message
+
+
+@promise("C11")
+async def test_progress_is_reported(agent: Agent, site: PageServer) -> None:
+    told: list[tuple[float, float | None, str]] = []
+
+    async def progress(done: float, total: float | None, message: str) -> None:
+        told.append((done, total, message))
+
+    steps = [step("navigate", url=site.url("small.html")), step("click", target="#go")]
+    answer = await agent.gate.call(Call("batch", {"steps": steps}, agent.caller, progress))
+    assert not answer.failed
+    assert told == [(0, 2, "navigate"), (1, 2, "click")]
+
+
+@promise("A19")
+async def test_a_dialog_in_the_middle(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("dialogs.html"))
+    steps = [step("click", target="text=Confirm"), step("handle_dialog", accept=True), step("get_page_text")]
+    done = await agent.call("batch", steps=steps)
+    assert "confirm true" in done["results"][-1]["text"]

@@ -1,0 +1,128 @@
+"""Console: everything that scripts say, found by level, pattern and time."""
+
+from typing import Any
+
+import pytest
+
+from tests.browser.looking import fails
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("A16")
+
+
+async def lines(agent: Agent, **options: Any) -> list[dict[str, Any]]:
+    return (await agent.call("get_console_logs", **options))["lines"]
+
+
+async def pressed(agent: Agent, site: PageServer, *buttons: str) -> list[dict[str, Any]]:
+    await agent.call("navigate", url=site.url("console.html"))
+    for button in buttons:
+        await agent.call("click", target=f'role=button[name="{button}"]')
+    return await lines(agent)
+
+
+async def test_every_level(agent: Agent, site: PageServer) -> None:
+    said = await pressed(agent, site, "Levels", "Log")
+    assert [(one["level"], one["text"]) for one in said] == [
+        ("debug", "a debug"),
+        ("info", "an info"),
+        ("warn", "a warning"),
+        ("error", "an error"),
+        ("log", "a log 1 true null undefined"),
+    ]
+    assert said[0]["source"] == "console"
+    assert said[0]["url"].endswith("console.html")
+    assert said[0]["line"] > 0
+    assert said[4]["arguments"][:3] == ["a log", 1, True]
+
+
+async def test_objects_are_readable(agent: Agent, site: PageServer) -> None:
+    (said,) = await pressed(agent, site, "Objects")
+    for part in ('name: "Ada"', "[1, 2, 3]", "k", "v", "body", "Symbol(s)", "10n"):
+        assert part in said["text"]
+
+
+async def test_formats_and_special_calls(agent: Agent, site: PageServer) -> None:
+    said = await pressed(agent, site, "Special")
+    texts = [one["text"] for one in said]
+    assert " styled text 42" in texts
+    assert any(one["level"] == "error" and "assert failed" in one["text"] for one in said)
+    assert any("times: 1" in text for text in texts)
+    assert "inside" in texts
+
+
+async def test_exceptions_and_rejections(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("console.html"))
+    said = await agent.text("click", target="text=Exception")
+    assert "console error: Uncaught Error: something broke" in said
+    await agent.call("click", target="text=Unhandled rejection")
+    await agent.call("click", target="text=Throw object")
+    broke, rejected, odd = await lines(agent, level=["error"])
+    assert broke["source"] == "exception"
+    assert "something broke" in broke["text"]
+    assert any(call.startswith("fail ") for call in broke["stack"])
+    assert "nobody caught me" in rejected["text"]
+    assert "odd" in odd["text"]
+
+
+async def test_the_browser_s_own_lines(agent: Agent, site: PageServer) -> None:
+    await pressed(agent, site, "Failed request")
+    await agent.call("wait_for", idle=True)
+    (failed,) = await lines(agent, level=["error"])
+    assert failed["source"] == "network"
+    assert "500" in failed["text"]
+
+
+async def test_filters(agent: Agent, site: PageServer) -> None:
+    await pressed(agent, site, "Levels", "Log", "Levels")
+    assert len(await lines(agent, level=["warn", "error"])) == 4
+    assert [one["text"] for one in await lines(agent, pattern="^AN? (info|log)")] == [
+        "an info",
+        "a log 1 true null undefined",
+        "an info",
+    ]
+    newest = await agent.call("get_console_logs", limit=2)
+    assert [one["text"] for one in newest["lines"]] == ["a warning", "an error"]
+    assert newest["total"] == 9
+    await agent.call("click", target='role=button[name="Log"]')
+    assert len(await lines(agent, since=newest["next"])) == 1
+    assert len(await lines(agent, since=newest["lines"][0]["time_ms"])) >= 3
+    await fails(agent, "bad_request", "get_console_logs", pattern="(")
+    await fails(agent, "bad_request", "get_console_logs", level=["loud"])
+
+
+async def test_lines_survive_a_navigation(agent: Agent, site: PageServer) -> None:
+    await pressed(agent, site, "Log")
+    await agent.call("navigate", url=site.url("small.html"))
+    assert len(await lines(agent)) == 1
+
+
+async def test_workers_and_frames_speak_too(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))
+    await agent.js(
+        "new Promise((done) => { const worker = new Worker(URL.createObjectURL(new Blob(["
+        "\"console.log('from a worker'); postMessage(1)\"]))); worker.onmessage = () => done(1) })"
+    )
+    await agent.call("wait_for", target="text=Cross button")
+    await agent.call("evaluate_js", target="text=Cross button", expression="console.log('from afar')")
+    assert {"from a worker", "from afar"} <= {one["text"] for one in await lines(agent)}
+
+
+async def test_a_ring_of_a_thousand(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("console.html"))
+    await agent.js("for (let n = 1; n <= 1500; n++) console.log(`line ${n}`)")
+    said = await lines(agent, limit=1000)
+    assert [said[0]["text"], said[-1]["text"]] == ["line 501", "line 1500"]
+    assert len(said) == 1000
+
+
+@promise("A07")
+@pytest.mark.parametrize("button", ["Surrogates", "Escapes", "Huge line"])
+async def test_nothing_odd_gets_through(agent: Agent, site: PageServer, button: str) -> None:
+    await pressed(agent, site, button)
+    text = await agent.text("get_console_logs")
+    text.encode()
+    assert len(text) < 10_000
+    assert not set(text) & set("\u001b\u202e\u200b")

@@ -1,0 +1,171 @@
+"""Network: every request with what was sent and what came back."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.browser.looking import fails
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("A17")
+
+
+async def pressed(agent: Agent, site: PageServer, button: str, **options: Any) -> dict[str, Any]:
+    """The last request after a button was pressed."""
+    await agent.call("navigate", url=site.url("network.html"))
+    since = (await agent.call("get_network_log"))["next"]
+    await agent.call("click", target=f'role=button[name="{button}"]')
+    await agent.call("wait_for", function="document.getElementById('out')?.textContent !== ''")
+    (*_, last) = (await agent.call("get_network_log", since=since, **options))["requests"]
+    return last
+
+
+async def detail(agent: Agent, one: dict[str, Any], **options: Any) -> dict[str, Any]:
+    return (await agent.call("get_network_request", id=one["id"], **options))["request"]
+
+
+@pytest.mark.parametrize(("button", "kind"), [("Fetch", "Fetch"), ("XHR", "XHR")])
+async def test_a_request_and_its_answer(agent: Agent, site: PageServer, button: str, kind: str) -> None:
+    one = await pressed(agent, site, button)
+    assert (one["type"], one["status"], one["method"]) == (kind, 200, "GET")
+    whole = await detail(agent, one)
+    assert json.loads(whole["response_body"])["query"] == f"kind={kind.lower()}"
+    assert whole["mime_type"] == "application/json"
+    assert whole["response_headers"]["content-type"] == "application/json"
+    assert "user-agent" in {name.lower() for name in whole["request_headers"]}
+    assert whole["timing"]
+    assert "network.html" in whole["initiator"]
+    assert whole["duration_ms"] > 0
+
+
+async def test_bodies_that_were_sent(agent: Agent, site: PageServer) -> None:
+    posted = await detail(agent, await pressed(agent, site, "Post JSON"))
+    assert posted["request_body"] == '{"hello":"world"}'
+    assert posted["request_headers"]["X-Test"] == "yes"
+    assert json.loads(posted["response_body"])["body"] == '{"hello":"world"}'
+    assert (await detail(agent, await pressed(agent, site, "Post form")))["request_body"] == "a=1&b=two"
+
+
+async def test_parts(agent: Agent, site: PageServer) -> None:
+    one = await pressed(agent, site, "Post JSON")
+    request = await detail(agent, one, part="request")
+    assert "request_body" in request
+    assert "response_body" not in request
+    response = await detail(agent, one, part="response")
+    assert "response_body" in response
+    assert "request_body" not in response
+    await fails(agent, "not_found", "get_network_request", id="r4711")
+
+
+async def test_filters(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("network.html"))
+    for button in ("Fetch", "XHR", "Post JSON", "Server error", "Not found"):
+        await agent.call("click", target=f'role=button[name="{button}"]')
+
+    async def urls(**options: Any) -> list[str]:
+        found = (await agent.call("get_network_log", **options))["requests"]
+        return [one["url"].removeprefix(site.origin) for one in found]
+
+    assert await urls(status_min=400) == ["/status/500", "/status/404"]
+    assert await urls(status_min=400, status_max=499) == ["/status/404"]
+    assert await urls(method=["post"]) == ["/echo"]
+    assert await urls(type=["XHR"]) == ["/echo?kind=xhr"]
+    assert await urls(url_pattern="kind=") == ["/echo?kind=fetch", "/echo?kind=xhr"]
+    assert await urls(url_pattern="http://*/status/*") == ["/status/500", "/status/404"]
+    assert await urls(type=["document"]) == ["/network.html"]
+    newest = await agent.call("get_network_log", limit=1)
+    assert [one["url"] for one in newest["requests"]] == [site.url("status/404")]
+    assert newest["total"] == len(await urls())
+    assert await urls(since=newest["next"]) == []
+    assert await urls(since=newest["requests"][0]["started_ms"]) == ["/status/404"]
+
+
+async def test_failures_say_why(agent: Agent, site: PageServer) -> None:
+    refused = await pressed(agent, site, "Refused")
+    assert "refused" in refused["failure"].lower()
+    assert "SOCKS" not in refused["failure"]
+    aborted = await pressed(agent, site, "Aborted")
+    assert aborted["failure"] == "canceled"
+
+
+async def test_a_chain_of_redirects(agent: Agent, site: PageServer) -> None:
+    await pressed(agent, site, "Redirected")
+    first, second = (await agent.call("get_network_log", type=["Fetch"]))["requests"]
+    assert (first["status"], second["status"]) == (302, 200)
+    hop = await detail(agent, first)
+    assert hop["redirected_to"] == site.url("echo?redirected=1")
+    assert hop["response_headers"]["location"] == "/echo?redirected=1"
+    assert "location" not in (await detail(agent, second))["response_headers"]
+
+
+async def test_bodies_outlive_their_page(agent: Agent, site: PageServer) -> None:
+    one = await pressed(agent, site, "Post JSON")
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("navigate", url=site.url("form.html", other=True))
+    assert json.loads((await detail(agent, one))["response_body"])["method"] == "POST"
+
+
+async def test_a_post_that_redirects(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("network.html"))
+    await agent.call("click", target="text=Post and redirect")
+    (posted,) = (await agent.call("get_network_log", method=["POST"]))["requests"]
+    assert posted["status"] == 303
+    assert (await detail(agent, posted))["request_body"] == "secret=[redacted]"
+
+
+async def test_a_big_body_is_cut_with_a_mark(agent: Agent, site: PageServer) -> None:
+    answer = await agent.ask("get_network_request", id=(await pressed(agent, site, "Big"))["id"])
+    body = answer.data["request"]["response_body"]
+    assert 100 * 1024 <= len(body) < 100 * 1024 + 100
+    assert "(cut: " in body[-60:]
+    assert len(answer.text) < 15_000
+
+
+async def test_a_websocket(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("network.html"))
+    await agent.call("click", target="text=WebSocket")
+    await agent.call("wait_for", text="ws tick")
+    (socket,) = (await agent.call("get_network_log", type=["WebSocket"]))["requests"]
+    assert socket["status"] == 101
+    frames = (await detail(agent, socket, part="frames"))["frames"]
+    said = [(one["direction"], one["data"]) for one in frames if one["kind"] == "text"]
+    assert said[0] == ("sent", "hello")
+    assert ("received", "echo hello") in said
+    assert [one["direction"] for one in frames if one["kind"] == "binary"] == ["sent", "received"]
+    assert "tick" in await agent.text("get_network_request", id=socket["id"])
+
+
+async def test_server_sent_events(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("network.html"))
+    await agent.call("click", target="text=Event stream")
+    await agent.call("wait_for", text='sse {"n": 5}')
+    (stream,) = (await agent.call("get_network_log", type=["EventSource"]))["requests"]
+    frames = (await detail(agent, stream, part="frames"))["frames"]
+    assert [json.loads(one["data"])["n"] for one in frames] == [1, 2, 3, 4, 5]
+    assert frames[0]["kind"] == "tick"
+
+
+@promise("A01")
+async def test_requests_of_a_frame_of_another_origin(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))
+    await agent.call("wait_for", target="text=Cross button")
+    await agent.call("evaluate_js", target="text=Cross button", expression="fetch('/echo?from=afar').then(() => 1)")
+    (one,) = (await agent.call("get_network_log", url_pattern="from=afar"))["requests"]
+    assert one["url"] == site.url("echo?from=afar", other=True)
+    assert json.loads((await detail(agent, one))["response_body"])["query"] == "from=afar"
+
+
+async def test_a_beacon(agent: Agent, site: PageServer) -> None:
+    one = await pressed(agent, site, "Beacon")
+    assert (one["type"], one["method"]) == ("Ping", "POST")
+
+
+async def test_what_is_under_way_is_told(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("network.html"))
+    await agent.js("fetch('/hang'); return 0")
+    (one,) = (await agent.call("get_network_log", url_pattern="/hang"))["requests"]
+    assert one["pending"] is True
+    assert one["status"] == 0

@@ -1,0 +1,123 @@
+"""After an action the page is whole: nothing half-made is ever shown, and nothing is waited for in vain."""
+
+import time
+
+import pytest
+
+from tests.browser.looking import look, put
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("A09")
+
+
+async def test_late_timers_are_seen_by_the_next_call(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("wizard.html"))
+    await agent.call("type_text", target="#field", text="Ada")
+    await agent.call("click", target="#next")
+    await agent.call("select_option", target="#field", values=["M"])
+    await agent.call("click", target="#next")
+    await agent.call("click", target="#field")
+    await agent.call("click", target="#next")
+    assert "Step 4" in await look(agent)
+    await agent.call("click", target="#next")
+    assert "All done" in await look(agent)
+
+
+@pytest.mark.parametrize("delay", [0, 20, 60, 90])
+async def test_a_timer(agent: Agent, site: PageServer, delay: int) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js(f"go.onclick = () => setTimeout(() => {{ late.textContent = 'Late news' }}, {delay}); return 0")
+    await agent.call("click", target="#go")
+    assert "Late news" in await look(agent)
+
+
+async def test_updates_after_a_fetch_are_complete(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("todo.html?store=1"))
+    for task in ("Milk", "Bread"):
+        await agent.call("type_text", target="#task", text=task, submit=True)
+        assert f"Delete {task}" in await look(agent)
+    await agent.call("click", target="text=Milk")
+    assert "1 open" in await look(agent)
+
+
+async def test_one_request_after_another(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js(
+        "go.onclick = async () => { for (let n = 0; n < 3; n++) await fetch('/slow?ms=80');"
+        " late.textContent = 'All three' }; return 0"
+    )
+    await agent.call("click", target="#go")
+    assert "All three" in await look(agent)
+
+
+@promise("A04")
+@pytest.mark.parametrize(
+    "leave",
+    [
+        "<a id=x href='/slow?ms=200'>x</a>",
+        "<form action='/slow'><input type=hidden name=ms value=200><button id=x>x</button></form>",
+        "<button id=x onclick=\"location.href = '/slow?ms=200'\">x</button>",
+        "<button id=x onclick=\"setTimeout(() => { location.href = '/slow?ms=200' }, 60)\">x</button>",
+        "<button id=x onclick=\"fetch('/slow?ms=50').then(() => { location.href = '/slow?ms=200' })\">x</button>",
+    ],
+    ids=["link", "form", "script", "timer", "fetch"],
+)
+async def test_a_navigation_is_waited_for(agent: Agent, site: PageServer, leave: str) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, leave)
+    await agent.call("click", target="#x")
+    assert "Slow page" in await look(agent)
+
+
+@promise("A04")
+async def test_the_click_that_navigates_says_where(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    answer = await agent.ask("click", target="text=Next")
+    assert answer.data["url"] == site.url("small.html?2")
+    assert f'now at {site.url("small.html?2")} "Small"' in answer.text
+    assert "url" not in (await agent.ask("click", target="#go")).data
+
+
+@promise("A08")
+async def test_routes_of_a_single_page_app(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("spa.html"))
+    await agent.call("click", target="text=List")
+    await agent.call("click", target="text=Item 2")
+    assert "Detail of item2" in await look(agent)
+    assert (await agent.call("go_back"))["url"].endswith("page=list")
+    assert "Item 3" in await look(agent)
+
+
+async def test_a_log_in(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("login?ms=100"))
+    fields = [{"target": "text=User", "value": "ada"}, {"target": "text=Password", "value": "lovelace"}]
+    answer = await agent.ask("fill_form", fields=fields, submit=True)
+    assert answer.data["url"] == site.url("account")
+    assert "Account of ada" in await look(agent)
+
+
+async def test_a_long_poll_costs_its_bound_once(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js("go.onclick = () => { fetch('/hang'); document.getElementById('clicks').textContent = 1 }; return 0")
+    began = time.monotonic()
+    await agent.call("click", target="#go")
+    assert time.monotonic() - began < 3.5
+    began = time.monotonic()
+    await look(agent)
+    await agent.call("type_text", target="#name", text="Ada")
+    await look(agent)
+    assert time.monotonic() - began < 1.5
+
+
+async def test_streams_and_endless_animation_are_not_waited_for(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js(
+        "go.onclick = () => { new EventSource('/sse'); new WebSocket(`ws://${location.host}/ws?ticks=20`);"
+        " setInterval(() => { late.textContent = performance.now() }, 10) }; return 0"
+    )
+    began = time.monotonic()
+    await agent.call("click", target="#go")
+    await look(agent)
+    assert time.monotonic() - began < 2

@@ -1,0 +1,80 @@
+"""What happens unasked is told once in the next result, kept in the log, and heard live."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from pilothouse.browser.watch import Event
+from tests.hostile.conftest import session_of, tab_of, until
+from tests.house import Agent, House
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("E05")
+
+
+@pytest.fixture
+async def live(house: House, agent: Agent) -> AsyncIterator[list[Event]]:
+    """What a follower hears of this agent's sessions."""
+    heard: list[Event] = []
+
+    def listen(key: str, connection: str, event: Event) -> None:
+        if (key, connection) == (agent.caller.key, agent.caller.connection):
+            heard.append(event)
+
+    stop = house.gate.follow(listen)
+    yield heard
+    stop()
+
+
+CAUSES = {
+    "console_error": "setTimeout(() => { throw new Error('thrown later') }, 1)",
+    "dialog": "setTimeout(() => alert('shown later'), 1)",
+    "tab_opened": "setTimeout(() => open('about:blank'), 1)",
+    "download": "setTimeout(() => location.href = '/download', 1)",
+    "navigation": "setTimeout(() => location.hash = 'elsewhere', 1)",
+}
+
+
+@pytest.mark.parametrize("kind", [*CAUSES, "crash"])
+async def test_every_kind(agent: Agent, site: PageServer, live: list[Event], kind: str) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    since = len(live)
+    if kind == "crash":
+        tab_of(agent).channel.post("Page.crash")
+    else:
+        tab_of(agent).channel.post("Runtime.evaluate", expression=CAUSES[kind], userGesture=True)
+    await until(lambda: [event for event in live[since:] if event.kind == kind])
+    kept = agent.gate.events(agent.caller, session_of(agent).id)
+    assert [event.number for event in kept if event.kind == kind] == [e.number for e in live if e.kind == kind]
+    first = await agent.ask("list_tabs")
+    again = await agent.ask("list_tabs")
+    if kind != "navigation":
+        told = [event["kind"] for event in first.data["events"]]
+        assert kind in told
+        assert kind.replace("_", " ") in first.text
+        assert kind not in [event["kind"] for event in again.data.get("events", [])]
+
+
+async def test_a_flood_of_errors_is_a_few_lines(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js("void (() => { for (let n = 0; n < 2000; n++) console.error('bad ' + n) })()")
+    answer = await agent.ask("get_page_text")
+    assert answer.text.count("console error") <= 8
+    assert len(answer.text) < 4000
+
+
+async def test_events_of_one_agent_are_not_anothers(agent: Agent, other: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await other.call("navigate", url=site.url("small.html"))
+    await agent.js("void setTimeout(() => { throw new Error('mine only') })")
+    await until(lambda: "mine only" in str(agent.gate.events(agent.caller, session_of(agent).id)))
+    assert "mine only" not in str(other.gate.events(other.caller, session_of(other).id))
+    assert "mine only" not in (await other.ask("get_page_state")).text
+
+
+async def test_secrets_in_events_are_redacted(agent: Agent, site: PageServer, live: list[Event]) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js("void console.error('Authorization: Bearer abcdefghijklmnopqrstuvwxyz0123456789')")
+    await until(lambda: [event for event in live if event.kind == "console_error"])
+    assert "abcdefghijklmnop" not in str(live)

@@ -219,7 +219,7 @@ async def headers(request: Request) -> Response:
 async def inline(request: Request) -> Response:
     """The very document that the query holds: `body`, its media `type`; everything else is a response header."""
     query = dict(request.query_params)
-    body, media_type = query.pop("body", ""), query.pop("type", "text/html; charset=utf-8")
+    body, media_type = query.pop("body"), query.pop("type")
     return Response(body, headers={"Content-Type": media_type, **query})
 
 
@@ -291,9 +291,17 @@ class PageServer:
     def url(self, path: str = "", *, other: bool = False) -> str:
         return f"{self.other_origin if other else self.origin}/{path.lstrip('/')}"
 
-    def inline(self, body: str, *, other: bool = False, **query: str) -> str:
+    def inline(
+        self,
+        body: str,
+        *,
+        type: str = "text/html; charset=utf-8",  # noqa: A002 (the query's name)
+        headers: dict[str, str] | None = None,
+        other: bool = False,
+    ) -> str:
         """The address of a document given here and now."""
-        return self.url(f"inline?{urlencode({'body': body, **query})}", other=other)
+        query = urlencode({"body": body, "type": type, **(headers or {})})
+        return self.url(f"inline?{query}", other=other)
 
     def start(self) -> Self:
         # Listening before the thread runs: the first request waits in the backlog, so nobody polls for readiness.

@@ -15,6 +15,7 @@ import msgspec
 
 from pilothouse.browser.session import Options, Session
 from pilothouse.browser.sessions import OwnSessions, Sessions
+from pilothouse.browser.stuck import excuse
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.watch import Event
 from pilothouse.browser.world import WorldGone
@@ -190,8 +191,8 @@ class Gate:
         except TimeoutError:
             raise await self._too_late(visit, timeout_s) from None
         except Failure as failure:
-            if failure.code == "timeout" and tab and await tab.free(PROBE_S):
-                failure.message += "; the page's script did not answer and was broken off"
+            if failure.code == "timeout" and tab and (why := await excuse(tab, PROBE_S)):
+                failure.message += f"; {why}"
             raise
         finally:
             if session:
@@ -232,8 +233,8 @@ class Gate:
 
     async def _too_late(self, visit: _Visit, timeout_s: float) -> Failure:
         what = f"{visit.call.tool} did not end within {timeout_s:g} s"
-        if visit.tab and await visit.tab.free(PROBE_S):
-            what += "; the page's script did not answer and was broken off"
+        if visit.tab and (why := await excuse(visit.tab, PROBE_S)):
+            what += f"; {why}"
         return Failure("timeout", what, suggestions=["look at the page (get_page_state), then decide"])
 
     # complete, redact

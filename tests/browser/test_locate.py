@@ -21,6 +21,7 @@ from tests.server import PageServer
         "role=button",
         'role=button[name="Go"]',
         "role=button[name='go']",
+        "role=button[name=Go]",
         "role=button[name=/^G/]",
         "xpath=//button[@id='go']",
         ["#missing", "e999", "text=Go"],
@@ -61,7 +62,7 @@ async def test_nothing_found_offers_what_is_near(agent: Agent, site: PageServer)
 
 
 @promise("C08")
-@pytest.mark.parametrize("target", ["##", "role=", "xpath=//[", "text=", "div[", "", "role=button[name=Go]"])
+@pytest.mark.parametrize("target", ["##", "role=", "xpath=//[", "text=", "div[", ""])
 async def test_a_bad_target_is_a_bad_request(agent: Agent, site: PageServer, target: str) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await fails(agent, "bad_request", "click", target=target)

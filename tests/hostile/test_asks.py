@@ -56,7 +56,7 @@ async def test_a_file_chooser_is_told_and_answered(agent: Agent, site: PageServe
     if elsewhere:
         page = f"<iframe src='{site.inline(page, other=True)}'></iframe>"
     await agent.call("navigate", url=site.inline(page))
-    assert "upload_file" in (await timed(agent, "click", target="role=button[name=\"File\"]", limit_s=3)).text
+    assert "upload_file" in (await timed(agent, "click", target='role=button[name="File"]', limit_s=3)).text
     await agent.call("upload_file", files=[{"name": "a.txt", "data": "aGk="}])
     assert code(await agent.ask("get_page_state")) == "ok"
 

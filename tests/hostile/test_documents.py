@@ -86,7 +86,7 @@ async def test_an_image(agent: Agent, site: PageServer) -> None:
 )
 async def test_content_security_policies(agent: Agent, site: PageServer, policy: str) -> None:
     body = "<h1>Held</h1><button>Press</button><input aria-label=Name>"
-    await agent.call("navigate", url=site.inline(body, **{"Content-Security-Policy": policy}))
+    await agent.call("navigate", url=site.inline(body, headers={"Content-Security-Policy": policy}))
     await read_everything(agent, "Held")
     await agent.call("click", target="text=Press")
     await agent.call("type_text", target="input", text="Ada")
@@ -139,7 +139,7 @@ async def test_workers_of_every_kind(agent: Agent, site: PageServer) -> None:
       navigator.serviceWorker.register("{worker}", {{scope: "/inline"}}).then(() => document.title += "service ",
         error => document.title += error.name);
     </script>"""
-    await agent.call("navigate", url=site.inline(page, **{"Service-Worker-Allowed": "/"}))
+    await agent.call("navigate", url=site.inline(page, headers={"Service-Worker-Allowed": "/"}))
     assert code(await agent.ask("wait_for", function="/shared/.test(document.title)", timeout_ms=8000)) == "ok"
     await read_everything(agent, "Workers")
     await agent.call("reload")

@@ -16,7 +16,7 @@ QUOTA = 400_000
 @pytest.fixture
 async def thrifty(own_house: House) -> AsyncIterator[Agent]:
     """An agent whose sessions may keep little."""
-    own_house.sessions._quota_bytes = QUOTA  # noqa: SLF001
+    own_house.sessions._quota_bytes = QUOTA
     async with own_house.agent() as one:
         yield one
 
@@ -63,6 +63,6 @@ async def test_a_download_whose_tab_has_closed_is_still_told(agent: Agent, site:
 @promise("A19")
 async def test_a_flood_of_downloads(agent: Agent, site: PageServer) -> None:
     flood = "for (let n = 0; n < 30; n++) Object.assign(document.createElement('a'), {href: '/download?size=100&n=' + n, download: 'x'}).click()"
-    await agent.call("navigate", url=site.inline(f"<button onclick=\"{flood}\">Flood</button>"))
+    await agent.call("navigate", url=site.inline(f'<button onclick="{flood}">Flood</button>'))
     assert code(await timed(agent, "click", target="button", limit_s=5)) == "ok"
     assert "Flood" in await agent.text("get_page_state")

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from pilothouse.browser.stuck import free
 from tests.hostile.conftest import code, p95_ms, tab_of, timed
 from tests.house import Agent
 from tests.promises import promise
@@ -113,7 +114,7 @@ async def test_a_hung_page_delays_no_other_session(agent: Agent, other: Agent, s
     for unused in hung.values():
         unused.close()
     if how == "click":
-        asyncio.get_running_loop().call_later(1.5, lambda: asyncio.ensure_future(tab_of(agent).free(0.1)))
+        asyncio.get_running_loop().call_later(1.5, lambda: asyncio.ensure_future(free(tab_of(agent), 0.1)))
     assert await p95_ms(other, task) < usual + P95_MS
     await task
 
@@ -126,3 +127,16 @@ async def test_a_hung_tab_delays_no_other_tab_of_its_session(agent: Agent, site:
     hung = asyncio.ensure_future(agent.ask("evaluate_js", tab="t1", expression="while (1);", timeout_ms=1500))
     assert await p95_ms(agent, hung) < usual + P95_MS
     assert code(await hung) == "timeout"
+
+
+@promise("A05", "A06")
+async def test_a_link_to_a_server_that_never_answers(agent: Agent, site: PageServer) -> None:
+    """Chrome is deaf for the old page meanwhile: the call says what it waits for, and another address helps."""
+    here = {"session": (await agent.call("open_session", timeout_ms=1500))["session"]}
+    await agent.call("navigate", url=site.inline("<a href=/hang>Hang</a>"), **here)
+    await timed(agent, "click", target="text=Hang", limit_s=1.5, **here)
+    waiting = await timed(agent, "get_page_state", limit_s=1.5, **here)
+    assert code(waiting) == "timeout"
+    assert f"waits for {site.url('hang')}" in waiting.text
+    assert "broken off" not in waiting.text
+    assert (await agent.call("navigate", url=site.url("small.html"), **here))["title"] == "Small"

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from pilothouse.browser.downloads import Downloads
 from pilothouse.browser.signal import Signal
+from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import AUTO_ATTACH, Tab
 from pilothouse.cdp.connection import Channel, Connection, ProtocolError
 from pilothouse.errors import Failure
@@ -75,7 +76,7 @@ class Context:
         await self.browser.root.send("Target.closeTarget", targetId=tab.target_id, timeout=OPEN_TIMEOUT_S)
         if await tab.signal.until(lambda: tab.closed or tab.dialog, CLOSE_PATIENCE_S):
             return
-        await tab.free(CLOSE_PATIENCE_S)
+        await free(tab, CLOSE_PATIENCE_S)
         if not await tab.signal.until(lambda: tab.closed or tab.dialog, OPEN_TIMEOUT_S):
             raise Failure("timeout", f"{tab.name} did not close in time")
 

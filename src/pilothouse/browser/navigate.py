@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser.settle import Mark, arrived, settle
+from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import Document, Tab
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
@@ -98,7 +99,7 @@ async def _leaving(tab: Tab) -> AsyncGenerator[Mark]:
     Before the navigation begins, because from then on until it ends Chrome holds back what we would say to the page
     (M); and while it lasts, because `beforeunload` runs only then.
     """
-    await tab.free(STUCK_S)
+    await free(tab, STUCK_S)
     tab.crashed = False  # going anywhere brings a new renderer
     mark = Mark(tab, tab.frames.main)
     letting_go = asyncio.ensure_future(_let_go(tab, tab.document))
@@ -114,7 +115,7 @@ async def _leaving(tab: Tab) -> AsyncGenerator[Mark]:
 
 async def _let_go(tab: Tab, before: Document) -> None:
     while not await tab.signal.until(lambda: tab.document is not before or tab.closed, STUCK_S):
-        await tab.free(PROBE_S)
+        await free(tab, PROBE_S)
 
 
 async def _go(tab: Tab, url: str, end: float) -> dict[str, Any]:

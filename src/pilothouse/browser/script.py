@@ -15,6 +15,8 @@ from pilothouse.errors import Failure
 
 _FUNCTION = re.compile(r"\s*(async\b\s*)?(function\b|\(?[\w\s,{}\[\]=.]*\)?\s*=>)")
 _RETURN = re.compile(r"\breturn\b")
+# Where a statement may end. A line that begins with a sign may go on with the line before it.
+_ENDS = re.compile(r";(?=\s*\S)|\n(?=\s*[\w$\"'{!])")
 MOST_SPLITS = 5
 # What JSON would turn into {}: elements as their source, collections as lists.
 _PLAIN = """((value) => {
@@ -78,10 +80,10 @@ class _Script:
         whole = f"async ({self._names}) => {{ {source}\n;}}"
         if _RETURN.search(source):
             return whole
-        for end in list(re.finditer(r"[;\n]", source))[: -MOST_SPLITS - 1 : -1]:
+        for end in list(_ENDS.finditer(source))[: -MOST_SPLITS - 1 : -1]:
             head, last = source[: end.end()], source[end.end() :]
             declaration = f"async ({self._names}) => {{ {head} return ({last}\n) }}"
-            if last.strip() and await self._parses(declaration):
+            if await self._parses(declaration) and await self._parses(f"async () => {{ {head}\n}}"):
                 return declaration
         return whole
 

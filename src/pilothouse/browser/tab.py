@@ -55,6 +55,7 @@ class Tab:
         self.dialog: Dialog | None = None
         self.file_chooser: FileChooser | None = None
         self.navigating = False
+        self.bound_for = ""  # the address of a document that was asked for and has not come
         self.crashed = False
         self.closed = False
         self.moves = 0  # navigations within a document
@@ -92,6 +93,10 @@ class Tab:
         for channel, _ in tuple(self._children.values()):
             yield channel
 
+    def page_channels(self) -> list[Channel]:
+        """Those of the page and of its frames; workers keep nobody from answering."""
+        return [self.channel, *(channel for channel, frame_id in self._children.values() if frame_id)]
+
     # Being ready
 
     async def ready(self, timeout: float = 30.0) -> None:
@@ -109,6 +114,16 @@ class Tab:
             mark, self.mark = self.mark, None
             await settle.wait_out(self, mark, timeout)
             self.check_dialog()
+        if self.bound_for and not await self.signal.until(lambda: not self.bound_for or self.closed, timeout / 3):
+            raise self._on_its_way()
+        self.check_open()
+
+    def _on_its_way(self) -> Failure:
+        return Failure(
+            "timeout",
+            f"the tab waits for {self.bound_for}, whose server has not answered yet; until then it shows nothing",
+            suggestions=["wait_for its url", "or give it up: navigate to another address"],
+        )
 
     def hindrance(self) -> Failure | None:
         """Why the page cannot answer now, if it cannot."""
@@ -145,13 +160,6 @@ class Tab:
         before, self.crashed = self.document, False
         await self.channel.send("Page.navigate", url=self.url or "about:blank", timeout=REVIVE_TIMEOUT_S)
         await self.signal.until(lambda: self.document is not before and self.document.dom_ready, REVIVE_TIMEOUT_S)
-
-    async def free(self, patience_s: float) -> bool:
-        """Break off script that keeps a process of the tab from answering; False when all of them answer."""
-        if self.hindrance():
-            return False
-        frames = [self.channel, *(channel for channel, frame_id in self._children.values() if frame_id)]
-        return any(await asyncio.gather(*(_freed(channel, patience_s) for channel in frames)))
 
     async def call(self, function: str, *args: Any, timeout: float = world.CALL_TIMEOUT_S) -> Any:
         """Ask the current frame's world; once more if its document was replaced meanwhile."""
@@ -237,6 +245,7 @@ class Tab:
     def _listen(self) -> None:
         on = self.channel.on
         on("Page.frameNavigated", self._navigated)
+        on("Network.requestWillBeSent", self._sent)
         on("Page.navigatedWithinDocument", self._moved)
         on("Page.domContentEventFired", lambda p: self._reached(dom=True))
         on("Page.loadEventFired", lambda p: self._reached(load=True))
@@ -266,6 +275,11 @@ class Tab:
         if params["frameId"] == self.target_id and "ameDocument" not in params["navigationType"]:
             self._set_navigating(True)
 
+    def _sent(self, params: dict[str, Any]) -> None:
+        """`beforeunload` is over when the request for a new document goes out; from then on the page is deaf."""
+        if params["requestId"] == params["loaderId"] and params.get("frameId") == self.target_id:
+            self.bound_for = params["request"]["url"]
+
     def _stopped(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:
             self._set_navigating(False)
@@ -274,6 +288,7 @@ class Tab:
 
     def _set_navigating(self, value: bool) -> None:
         self.navigating = value
+        self.bound_for = self.bound_for if value else ""
         self.signal.stir()
 
     def _navigated(self, params: dict[str, Any]) -> None:
@@ -346,7 +361,7 @@ class Tab:
     def _crash(self) -> None:
         self.crashed = True
         self.dialog = None
-        self.navigating = False
+        self._set_navigating(False)
         self._home.report("crash", self, f"the renderer of {self.url[:200]} crashed")
         for channel in self.channels():
             self.frames.lose(channel)
@@ -363,19 +378,6 @@ class Tab:
         self.closed = True
         self._end = why
         self.signal.stir()
-
-
-async def _freed(channel: Channel, patience_s: float) -> bool:
-    try:
-        await channel.send("Runtime.evaluate", expression="0", timeout=patience_s)
-    except ProtocolError:
-        return False
-    except Failure as failure:
-        if failure.code != "timeout":
-            return False
-        channel.post("Runtime.terminateExecution", steadfast=True, timeout=2)
-        return True
-    return False
 
 
 _BUFFERS: dict[str, Any] = {"maxTotalBufferSize": 64 * 1024 * 1024, "maxResourceBufferSize": 16 * 1024 * 1024}

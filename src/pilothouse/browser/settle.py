@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 WINDOW_S = 0.1  # in which a late timer's effect still counts as the action's
 NAVIGATION_S = 10.0
 REQUESTS_S = 2.0
-RESTLESS_S = 0.15
 TICK_S = 2.0
 
 
@@ -75,24 +74,21 @@ async def _follow(tab: "Tab", mark: Mark, end: float) -> bool:
     """Until the page rests; whether there was anything to wait for."""
     loop = asyncio.get_running_loop()
     effect = False
-    restless_until = loop.time() + RESTLESS_S
     while not (tab.dialog or tab.closed or tab.crashed):
-        moved = await _tick(tab, mark.frame)
+        effect = bool(await _tick(tab, mark.frame)) or effect
         if tab.navigating or tab.document is not mark.document:
             await _new_document(tab, end - loop.time())
             return True
         if mark.frame.navigating and mark.frame is not tab.frames.main:
             await tab.signal.until(lambda: not mark.frame.navigating or tab.dialog, min(REQUESTS_S, end - loop.time()))
-            effect = True
-            continue
-        if waiting := _open_requests(tab, mark):
+        elif waiting := _open_requests(tab, mark):
             if not await _requests(tab, waiting, min(REQUESTS_S, end - loop.time())):
                 mark.given_up |= {request.id for request in waiting}
-            effect = True
-            continue
-        if not moved or loop.time() > min(restless_until, end):
+        else:
             return effect
         effect = True
+        if loop.time() > end:
+            break
     return True
 
 
@@ -101,7 +97,7 @@ def _open_requests(tab: "Tab", mark: Mark) -> list[Request]:
 
 
 async def _tick(tab: "Tab", frame: Frame) -> int:
-    """One turn of the frame's page; how many changes it saw since the last one."""
+    """Some turns of the frame's page, until it rests; how many changes it saw."""
     if frame.world is None:
         return 0
     try:

@@ -23,6 +23,7 @@ from pilothouse.errors import Failure
 REVIVE_TIMEOUT_S = 5.0
 ERRORS_TOLD_PER_SECOND = 5
 ASK_S = 2.0
+TITLE = "phTitle"  # how our world tells the title of a page
 AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 
 
@@ -195,6 +196,7 @@ class Tab:
         if page:
             channel.post("Page.enable")
             channel.post("Inspector.enable")
+            channel.post("Runtime.addBinding", name=TITLE, executionContextName=world.NAME)
             channel.post(
                 "Page.addScriptToEvaluateOnNewDocument",
                 source=world.source(),
@@ -244,6 +246,7 @@ class Tab:
 
     def _listen(self) -> None:
         on = self.channel.on
+        on("Runtime.bindingCalled", self._told)
         on("Page.frameNavigated", self._navigated)
         on("Network.requestWillBeSent", self._sent)
         on("Page.navigatedWithinDocument", self._moved)
@@ -313,6 +316,10 @@ class Tab:
         """A document that came back brings its frames without announcing them."""
         if not reply.cancelled() and not reply.exception():
             self.frames.merge(self.channel, reply.result()["frameTree"])
+
+    def _told(self, params: dict[str, Any]) -> None:
+        if params["name"] == TITLE:
+            self.title = params["payload"]
 
     def _moved(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:

@@ -19,16 +19,21 @@ function nextChange(ms) {
   });
 }
 
-// Two turns: what an action started in its own turn is on the wire by then. Answers how many changes there were
-// since the action was begun (`begin`) or the last tick.
+// Two turns: what an action started in its own turn is on the wire by then. If it changed something, turns go on
+// until nothing does. Answers how many changes there were since the action was begun (`begin`) or the last tick.
+const RESTLESS_MS = 150;
 let seenChanges = 0;
 const begin = () => { seenChanges = pulse(); };
 ph.tick = async () => {
-  await turn();
-  await turn();
-  const before = seenChanges;
-  begin();
-  return seenChanges - before;
+  const end = performance.now() + RESTLESS_MS;
+  const first = seenChanges;
+  for (;;) {
+    await turn();
+    await turn();
+    const before = seenChanges;
+    begin();
+    if (seenChanges === before || performance.now() > end) return seenChanges - first;
+  }
 };
 ph.page = () => ({ url: location.href, title: titleOf(document) });
 

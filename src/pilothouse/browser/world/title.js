@@ -1,0 +1,7 @@
+// Title: told to the daemon as soon as it stands, so that nobody has to ask a page that is busy arriving.
+// Above: browser/tab.py, through a binding that exists in this world only. Below: dom.js.
+
+if (window === window.top) {
+  const tell = () => { if (typeof phTitle === "function") phTitle(titleOf(document)); };
+  for (const moment of ["DOMContentLoaded", "load"]) addEventListener(moment, tell, { once: true, capture: true });
+}

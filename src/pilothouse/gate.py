@@ -31,8 +31,8 @@ from pilothouse.tool import Progress, Registry, Step, Tool
 
 log = logging.getLogger(__name__)
 
-GRACE_S = 0.3  # a tool may end its own wait first, with the better error
-PROBE_S = 0.5  # a page that takes longer to say anything is stuck; both together stay below a second
+GRACE_S = 0.2  # a tool may end its own wait first, with the better error
+PROBE_S = 0.4  # a page that takes longer to say anything is stuck; both together stay below a second
 EVENTS_SHOWN = 8
 
 

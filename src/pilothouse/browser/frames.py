@@ -4,6 +4,7 @@ Above: tab. Below: world, cdp. Cross-origin frames have a channel of their own; 
 A frame that moves between processes is "swapped": it keeps its id and gets another channel.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,7 +28,8 @@ class Frame:
         self.loader_id = ""
         self.world: World | None = None
         self.page_context: tuple[str, int] | None = None  # the page's own world: unique id and number
-        self.document_handle = ""  # the page's own document as a remote object
+        # The page's own document as a remote object, asked for ahead of the first snapshot.
+        self.document: asyncio.Future[dict[str, Any]] | None = None
         self.navigating = False
         # Where this frame's element is in its parent: the parent's world and the local ref there.
         self.owner: tuple[str, int] | None = None
@@ -35,7 +37,7 @@ class Frame:
     def drop_world(self) -> None:
         self.world = None
         self.page_context = None
-        self.document_handle = ""
+        self.document = None
 
 
 class Frames:
@@ -169,6 +171,9 @@ class Frames:
             return
         if aux.get("isDefault"):
             frame.page_context = (context["uniqueId"], context["id"])
+            frame.document = channel.post(
+                "Runtime.evaluate", expression="document", uniqueContextId=context["uniqueId"], steadfast=True
+            )
         elif context["name"] == world.NAME:
             found = World(channel, context["uniqueId"], context["id"], frame_id)
             self._worlds[found.uid] = found

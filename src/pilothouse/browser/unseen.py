@@ -54,17 +54,11 @@ async def _listening(frame: Frame) -> set[int]:
     and Chromium 156's renderer crashes soon after (M). It belongs to no object group, or every handler would be
     wrapped, and kept, each time.
     """
+    if frame.document is None:
+        return set()
     try:
-        if not frame.document_handle and frame.page_context:
-            reply = await frame.channel.send(
-                "Runtime.evaluate", expression="document", uniqueContextId=frame.page_context[0]
-            )
-            frame.document_handle = reply["result"]["objectId"]
-        if not frame.document_handle:
-            return set()
-        found = await frame.channel.send(
-            "DOMDebugger.getEventListeners", objectId=frame.document_handle, depth=-1, pierce=True
-        )
+        handle = (await asyncio.shield(frame.document))["result"]["objectId"]
+        found = await frame.channel.send("DOMDebugger.getEventListeners", objectId=handle, depth=-1, pierce=True)
     except ProtocolError:
         return set()  # the document was replaced meanwhile
     return {one["backendNodeId"] for one in found["listeners"] if one["type"] in _CLICKS and "backendNodeId" in one}

@@ -8,6 +8,7 @@ from typing import Any, Self
 import pilothouse.tools
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.sessions import Sessions
+from pilothouse.browser.terms import Terms
 from pilothouse.config import Browser
 from pilothouse.errors import Failure
 from pilothouse.gate import Answer, Call, Caller, Gate
@@ -27,9 +28,8 @@ class House:
         self.sessions = Sessions(
             {True: self.pool},
             home / "sessions",
-            upload_roots=[home / "uploads"],
             max_sessions=30,
-            max_tabs=10,
+            terms=Terms(max_tabs=10, upload_roots=(home / "uploads",)),
             idle_s=600,
         )
         for module in pkgutil.iter_modules(pilothouse.tools.__path__):

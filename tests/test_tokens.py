@@ -6,21 +6,15 @@
 import importlib
 import pkgutil
 
-import pytest
-
 import pilothouse.tools
 from bench.tokens import count_tokens
-from bench.tools import MODULES, TOKENIZER
 from pilothouse.doors import wire
 from pilothouse.doors.instructions import INSTRUCTIONS
 from pilothouse.doors.shapes import tool_to_wire
 from pilothouse.tool import Registry, declared
 from tests.promises import promise
 
-pytestmark = [
-    promise("C05"),
-    pytest.mark.skipif(not (MODULES / TOKENIZER[0]).exists(), reason="scripts/tools installs the token counter"),
-]
+pytestmark = promise("C05")
 
 CORE_MAX = 3_000
 ALL_MAX = 11_000

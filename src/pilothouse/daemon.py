@@ -25,6 +25,7 @@ import pilothouse.tools
 from pilothouse import __version__, instance, log
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.sessions import Sessions
+from pilothouse.browser.terms import Terms
 from pilothouse.config import Config, Server, load
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.http import HttpDoor, build_app
@@ -74,7 +75,7 @@ def serve(
         file = os.path.join(home, "daemon.log") if auto else ""
         log.set_up(settings.log.level, file=file, max_bytes=instance.LOG_MAX_BYTES)
         _refuse_strangers(settings.server)
-        defaults = Defaults(tools=tools, headed=headed)
+        defaults = Defaults(tools=tools, headed=not settings.browser.headless)
         with instance.Claim(home), _bound(settings.server) as listener, _runner() as runner:
             extras = _fixtures() if insecure_no_secret_for_conformance else None
             linger_s = linger_s if auto else 0
@@ -176,11 +177,15 @@ def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
     return Sessions(
         pools,
         home / "sessions",
-        upload_roots=[Path(root).expanduser() for root in settings.files.roots],
         max_sessions=limits.sessions,
-        max_tabs=limits.tabs_per_session,
         idle_s=limits.idle_minutes * 60,
-        quota_bytes=settings.files.quota_mb * 1_000_000,
+        terms=Terms(
+            max_tabs=limits.tabs_per_session,
+            quota_bytes=settings.files.quota_mb * 1_000_000,
+            upload_roots=tuple(Path(root).expanduser() for root in settings.files.roots),
+            body_max_bytes=settings.network.body_max_bytes,
+            snapshot_budget=settings.snapshot.budget,
+        ),
     )
 
 

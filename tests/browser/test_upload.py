@@ -19,7 +19,7 @@ def given(name: str, text: str) -> dict[str, str]:
 
 @pytest.fixture
 def roots(house: House) -> Path:
-    (root,) = house.sessions._upload_roots
+    (root,) = house.sessions.terms.upload_roots
     root.mkdir(exist_ok=True)
     return root
 

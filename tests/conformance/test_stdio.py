@@ -1,6 +1,5 @@
 """The Inspector through `pilothouse mcp`, the stdio bridge: it starts a daemon and lists and calls tools."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -13,11 +12,7 @@ from tests.promises import promise
 ROOT = Path(__file__).parents[2]
 BIN = ROOT / ".tools" / "node_modules" / ".bin"
 
-pytestmark = [
-    promise("E03", "E04"),
-    pytest.mark.skipif(not (BIN / "mcp-inspector").exists(), reason="run scripts/tools first"),
-    pytest.mark.skipif(importlib.util.find_spec("pilothouse.daemon") is None, reason="there is no daemon yet"),
-]
+pytestmark = promise("E03", "E04")
 
 
 def inspect(home: Path, *args: str) -> subprocess.CompletedProcess[str]:

@@ -2,22 +2,20 @@
 
 import asyncio
 import json
-import os
-import shutil
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from pilothouse.guard.sluice import Sluice
+from pilothouse.providers.find import find_chrome
 from tests.promises import promise
 
 pytestmark = promise("D04")
 
-CHROME = os.environ.get("PILOTHOUSE_CHROME") or shutil.which("chromium") or shutil.which("google-chrome")
+CHROME = find_chrome("")
 
 PAGE = """<!doctype html><script>
 const tries = async () => {
@@ -40,7 +38,6 @@ tries();
 </script>"""
 
 
-@pytest.mark.skipif(CHROME is None, reason="no Chromium here")
 async def test_chromium_behind_a_gateway(tmp_path: Path):
     result: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
 

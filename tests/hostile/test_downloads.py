@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.hostile.conftest import code, session_of, timed, until
@@ -16,7 +17,7 @@ QUOTA = 400_000
 @pytest.fixture
 async def thrifty(own_house: House) -> AsyncIterator[Agent]:
     """An agent whose sessions may keep little."""
-    own_house.sessions._quota_bytes = QUOTA
+    own_house.sessions.terms = msgspec.structs.replace(own_house.sessions.terms, quota_bytes=QUOTA)
     async with own_house.agent() as one:
         yield one
 

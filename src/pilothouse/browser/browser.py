@@ -11,12 +11,12 @@ from pilothouse.browser.downloads import Downloads
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import AUTO_ATTACH, Tab
+from pilothouse.browser.terms import Terms
 from pilothouse.cdp.connection import Channel, Connection, ProtocolError
 from pilothouse.errors import Failure
 
 OPEN_TIMEOUT_S = 10.0
 CLOSE_PATIENCE_S = 1.0  # for a page whose scripts keep the tab from closing
-QUOTA_BYTES = 500_000_000
 # A filter that admits both `tab` and `page` is refused; everything else is wanted.
 _FILTER = [{"type": kind, "exclude": True} for kind in ("browser", "tab", "browser_ui")] + [{}]
 
@@ -47,9 +47,8 @@ class Context:
         self.viewport: tuple[int, int] = (1280, 800)
         self.user_agent = ""
         self.folder = Path()
-        self.upload_roots: list[Path] = []
         self.downloads = Downloads()
-        self.quota_bytes = QUOTA_BYTES
+        self.terms = Terms()
         self._over_quota: set[str] = set()
         self._tabs: dict[str, Tab] = {}
         self._arrived = Signal()
@@ -142,10 +141,10 @@ class Context:
         if ended and self.owner:
             tail = f": {self.folder / ended.id}" if ended.state == "completed" else ""
             if ended.id in self._over_quota:
-                tail = f": files of a session end at {self.quota_bytes} bytes"
+                tail = f": files of a session end at {self.terms.quota_bytes} bytes"
             said = f'"{ended.name}" {ended.state} ({ended.received_bytes} bytes){tail}'
             self.owner.report("download", ended.tab, said)
-        elif not ended and self._kept_bytes() > self.quota_bytes:
+        elif not ended and self._kept_bytes() > self.terms.quota_bytes:
             self._over_quota.add(params["guid"])
             self.browser.root.post("Browser.cancelDownload", guid=params["guid"], browserContextId=self.id)
 

@@ -5,6 +5,7 @@ Above: tools, capture. Below: the file system.
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from pilothouse.errors import Failure
@@ -31,7 +32,7 @@ def keep(folder: Path, name: str, data: bytes) -> Path:
     raise Failure("over_limit", f"there are too many files called {name[:60]}")
 
 
-def allowed(path: str, roots: list[Path]) -> Path:
+def allowed(path: str, roots: Iterable[Path]) -> Path:
     """A file that may be uploaded: it really lies under one of the roots a person declared."""
     try:
         real = Path(path).expanduser().resolve()

@@ -18,7 +18,6 @@ from pilothouse.cdp.connection import Channel, ProtocolError
 
 RING = 1000
 FRAMES_KEPT = 200
-BODY_MAX_BYTES = 100 * 1024
 FRAME_MAX_CHARS = 10_000
 # Kinds that may stay open for as long as they like: nobody waits for them.
 _STREAMS = {"EventSource", "WebSocket", "Ping", "Media", "Prefetch", "Preflight", "CSPViolationReport", "Manifest"}
@@ -73,8 +72,7 @@ class Request(msgspec.Struct):
 class Network:
     """`explain(url)` gives the sluice's reason for a refused connection, or an empty string."""
 
-    def __init__(self, explain: Callable[[str], str], body_max_bytes: int = BODY_MAX_BYTES) -> None:
-        self.body_max_bytes = body_max_bytes
+    def __init__(self, explain: Callable[[str], str]) -> None:
         self._explain = explain
         self._ring: dict[str, Request] = {}
         self._current: dict[str, Request] = {}

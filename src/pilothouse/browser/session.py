@@ -10,9 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from pilothouse.browser.browser import QUOTA_BYTES, Context
+from pilothouse.browser.browser import Context
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.tab import Tab
+from pilothouse.browser.terms import Terms
 from pilothouse.browser.watch import Watch
 from pilothouse.errors import Failure
 
@@ -38,9 +39,7 @@ class Session:
         options: Options,
         *,
         folder: Path,
-        upload_roots: list[Path],
-        max_tabs: int,
-        quota_bytes: int = QUOTA_BYTES,
+        terms: Terms,
         take: Callable[[], Awaitable[Context]],
     ) -> None:
         self.id = session_id
@@ -48,13 +47,11 @@ class Session:
         self.options = options
         self.watch = Watch(session_id)
         self.folder = folder
-        self._upload_roots = upload_roots
         self.used_at = asyncio.get_running_loop().time()
         self.busy = 0
         self.closed = False
         self.current: Tab | None = None
-        self._max_tabs = max_tabs
-        self._quota_bytes = quota_bytes
+        self._terms = terms
         self._take = take
         self._context: Context | None = None
         self._tabs: dict[str, Tab] = {}
@@ -122,7 +119,7 @@ class Session:
         return self._tabs.get(name)
 
     def check_room(self) -> None:
-        if len(self._tabs) >= self._max_tabs:
+        if len(self._tabs) >= self._terms.max_tabs:
             raise Failure(
                 "over_limit",
                 f"this session has {len(self._tabs)} tabs, the most it may have",
@@ -149,7 +146,7 @@ class Session:
         self._name(tab)
         if not tab.opener:  # our own; a page's always names its opener, `noopener` or not
             return
-        if len(self._tabs) > self._max_tabs:
+        if len(self._tabs) > self._terms.max_tabs:
             self._turn_away(tab)
             return
         opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
@@ -161,7 +158,9 @@ class Session:
     def _turn_away(self, tab: Tab) -> None:
         """A page opens more tabs than the session may have; one line tells of a whole flood."""
         if not self._turned_away:
-            self.watch.add("tab_closed", tab.name, f"a page opened more than {self._max_tabs} tabs: the rest is closed")
+            self.watch.add(
+                "tab_closed", tab.name, f"a page opened more than {self._terms.max_tabs} tabs: the rest is closed"
+            )
         self._turned_away.add(tab)
         task = asyncio.ensure_future(self.context.close_tab(tab))
         self._closing.add(task)
@@ -193,8 +192,7 @@ class Session:
         context.user_agent = self.options.user_agent
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         context.keep_files_in(self.folder)
-        context.upload_roots = self._upload_roots
-        context.quota_bytes = self._quota_bytes
+        context.terms = self._terms
         for tab in context.tabs:
             context.dress(tab)
 

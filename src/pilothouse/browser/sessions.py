@@ -9,9 +9,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from pilothouse.browser.browser import QUOTA_BYTES
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.session import Options, Session
+from pilothouse.browser.terms import Terms
 from pilothouse.browser.watch import Event
 from pilothouse.errors import Failure
 
@@ -29,19 +29,15 @@ class Sessions:
         pools: dict[bool, Pool],
         folder: Path,
         *,
-        upload_roots: list[Path],
         max_sessions: int,
-        max_tabs: int,
         idle_s: float,
-        quota_bytes: int = QUOTA_BYTES,
+        terms: Terms,
     ) -> None:
         self._pools = pools
         self._folder = folder
-        self._upload_roots = upload_roots
         self._max_sessions = max_sessions
-        self._max_tabs = max_tabs
         self._idle_s = idle_s
-        self._quota_bytes = quota_bytes
+        self.terms = terms
         self._open: dict[str, Session] = {}
         self._listeners: set[Listener] = set()
         self._sweeper = asyncio.create_task(self._sweep())
@@ -65,9 +61,7 @@ class Sessions:
             owner,
             options,
             folder=self._folder / session_id,
-            upload_roots=self._upload_roots,
-            max_tabs=self._max_tabs,
-            quota_bytes=self._quota_bytes,
+            terms=self.terms,
             take=self._pools[options.headless].take,
         )
         self._open[session_id] = session

@@ -74,20 +74,22 @@ async def _follow(tab: "Tab", mark: Mark, end: float) -> bool:
     """Until the page rests; whether there was anything to wait for."""
     loop = asyncio.get_running_loop()
     effect = False
+    requests_end = loop.time() + REQUESTS_S  # for all of them together: some pages never stop asking
     while not (tab.dialog or tab.closed or tab.crashed):
         effect = bool(await _tick(tab, mark.frame)) or effect
         if tab.navigating or tab.document is not mark.document:
             await _new_document(tab, end - loop.time())
             return True
+        patience = max(min(requests_end, end) - loop.time(), 0)
         if mark.frame.navigating and mark.frame is not tab.frames.main:
-            await tab.signal.until(lambda: not mark.frame.navigating or tab.dialog, min(REQUESTS_S, end - loop.time()))
+            await tab.signal.until(lambda: not mark.frame.navigating or tab.dialog, patience)
         elif waiting := _open_requests(tab, mark):
-            if not await _requests(tab, waiting, min(REQUESTS_S, end - loop.time())):
+            if not await _requests(tab, waiting, patience):
                 mark.given_up |= {request.id for request in waiting}
         else:
             return effect
         effect = True
-        if loop.time() > end:
+        if not patience:
             break
     return True
 

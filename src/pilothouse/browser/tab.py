@@ -16,6 +16,7 @@ from pilothouse.browser.frames import Frame, Frames
 from pilothouse.browser.network import Network
 from pilothouse.browser.refs import Refs
 from pilothouse.browser.signal import Signal
+from pilothouse.browser.terms import Terms
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
@@ -33,7 +34,7 @@ class Home(Protocol):
     @property
     def folder(self) -> Path: ...
     @property
-    def upload_roots(self) -> list[Path]: ...
+    def terms(self) -> Terms: ...
     def report(self, kind: str, tab: "Tab", text: str) -> None: ...
     def explain(self, url: str) -> str: ...
 
@@ -82,8 +83,8 @@ class Tab:
         return self._home.folder
 
     @property
-    def upload_roots(self) -> list[Path]:
-        return self._home.upload_roots
+    def terms(self) -> Terms:
+        return self._home.terms
 
     def explain(self, url: str) -> str:
         """Why the network refused an address, in words; empty when it did not."""

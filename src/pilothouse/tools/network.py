@@ -70,7 +70,7 @@ async def get_network_request(
     detail = _brief(request)
     if part in ("all", "request"):
         detail["request_headers"] = request.request_headers
-        detail["request_body"] = _cut(await tab.network.post_data_of(request), tab.network.body_max_bytes)
+        detail["request_body"] = _cut(await tab.network.post_data_of(request), tab.terms.body_max_bytes)
         detail["initiator"] = request.initiator
     if part in ("all", "response"):
         detail |= await _response(tab, request)
@@ -99,7 +99,7 @@ async def _response(tab: Tab, request: Request) -> dict[str, Any]:
     if encoded and not request.mime_type.startswith(("text/", "application/json")):
         return {**answer, "response_body": f"({len(body) * 3 // 4} bytes of {request.mime_type})"}
     text = base64.b64decode(body).decode("utf-8", "replace") if encoded else body
-    return {**answer, "response_body": _cut(text, tab.network.body_max_bytes)}
+    return {**answer, "response_body": _cut(text, tab.terms.body_max_bytes)}
 
 
 def _cut(text: str, max_bytes: int) -> str:

@@ -49,11 +49,11 @@ async def get_page_state(
     interactive: Annotated[bool, Meta(description="only what can be acted on")] = False,
     diff: Annotated[bool, Meta(description="only changes since the last one")] = False,
     full: Annotated[bool, Meta(description="not only the viewport")] = False,
-    budget: Budget = snapshot.DEFAULT_BUDGET,
+    budget: Budget | None = None,
     page: Annotated[int, Meta(ge=1, le=1000)] = 1,
 ) -> Result[State]:
     """Snapshot of the page with refs (e12) to act on."""
-    options = snapshot.Options(scope, full, interactive, depth, budget, page, diff)
+    options = snapshot.Options(scope, full, interactive, depth, budget or tab.terms.snapshot_budget, page, diff)
     seen = await snapshot.take(tab, options)
     text = "(nothing has changed)" if seen.unchanged else seen.text
     tab.told_url = tab.url
@@ -80,11 +80,11 @@ async def find(
 async def get_page_text(
     tab: Tab,
     target: str | list[str] | None = None,
-    budget: Budget = snapshot.DEFAULT_BUDGET,
+    budget: Budget | None = None,
     page: Annotated[int, Meta(ge=1)] = 1,
 ) -> Result[Text]:
     """The readable text of the page or an element."""
-    pages = paged(await reading.read(tab, target), budget)
+    pages = paged(await reading.read(tab, target), budget or tab.terms.snapshot_budget)
     if page > len(pages):
         raise Failure("not_found", f"the text has {len(pages)} pages")
     more = f"page {page} of {len(pages)}" if len(pages) > 1 else ""

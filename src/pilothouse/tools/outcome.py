@@ -30,7 +30,7 @@ async def acted(tab: Tab, done: str, note: str = "", want: Want = None) -> Resul
     if want is None or tab.closed or tab.dialog:
         return Result(text, Acted(done, note))
     await tab.ready()
-    seen = await snapshot.take(tab, snapshot.Options(diff=want == "diff"))
+    seen = await snapshot.take(tab, snapshot.Options(diff=want == "diff", budget=tab.terms.snapshot_budget))
     page = "(the page looks as before)" if seen.unchanged else seen.text
     return Result(text, Acted(done, note, page), page=page)
 

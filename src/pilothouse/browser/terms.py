@@ -1,0 +1,16 @@
+"""What a person allows every session: how many tabs, how much on disk, files from where, how long an answer.
+
+Above: the daemon fills it in from the config; sessions hand it down to tabs. Below: nothing.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+
+class Terms(msgspec.Struct, frozen=True):
+    max_tabs: int = 50
+    quota_bytes: int = 500_000_000
+    upload_roots: tuple[Path, ...] = ()
+    body_max_bytes: int = 102_400
+    snapshot_budget: int = 2500

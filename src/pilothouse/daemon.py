@@ -183,6 +183,7 @@ def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
             max_tabs=limits.tabs_per_session,
             quota_bytes=settings.files.quota_mb * 1_000_000,
             upload_roots=tuple(Path(root).expanduser() for root in settings.files.roots),
+            private=(home,),
             body_max_bytes=settings.network.body_max_bytes,
             snapshot_budget=settings.snapshot.budget,
         ),

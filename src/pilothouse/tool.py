@@ -66,6 +66,7 @@ class Tool(msgspec.Struct, frozen=True):
     core: bool
     queued: bool
     live: bool
+    sensitive: frozenset[str]
     progress_name: str
     runner_name: str
     url_names: tuple[str, ...]
@@ -122,13 +123,15 @@ def tool(
     core: bool = False,
     queued: bool | None = None,
     live: bool = True,
+    sensitive: tuple[str, ...] = (),
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
     """Declare a tool.
 
     Reads run beside others in the same tab, the rest in order; `queued` says otherwise. `live` tools need a page
-    that can answer: they wait until the last action has settled, and are refused while a dialog is open.
+    that can answer: they wait until the last action has settled, and are refused while a dialog is open. A call
+    that gives one of the `sensitive` arguments is sensitive, whatever the tool is without them.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -155,6 +158,7 @@ def tool(
                 core=core,
                 queued=access is not Access.READ if queued is None else queued,
                 live=live,
+                sensitive=frozenset(sensitive),
                 progress_name=progress_name,
                 runner_name=runner_name,
                 url_names=tuple(p.name for p in parameters if hints[p.name] is Url or hints[p.name] == Url),

@@ -293,3 +293,30 @@ async def test_buttons_in_shadow_roots(agent: Agent, site: PageServer, name: str
     await agent.call("navigate", url=site.url("shadow.html"))
     await agent.call("click", target=ref_in(await look(agent), f'button "{name} button"'))
     assert await agent.js("hits") == {name.split()[0].lower(): 1}
+
+
+@promise("A09", "A11")
+async def test_a_frame_drawn_smaller_is_hit_where_it_is_drawn(agent: Agent, site: PageServer) -> None:
+    buttons = [f"<button onclick=\"parent.postMessage({n}, '*')\">B{n}</button>" for n in range(8)]
+    inner = "<style>button { display:block; height:40px; width:200px }</style>" + "".join(buttons)
+    page = (
+        "<iframe style='transform:scale(.5);transform-origin:20px 30px;border:7px solid;width:400px;height:500px'"
+        f' srcdoc="{inner.replace(chr(34), "&quot;")}"></iframe>'
+        "<script>hits = []; onmessage = (e) => hits.push(e.data)</script>"
+    )
+    await agent.call("navigate", url=site.inline(page))
+    for number in (0, 5, 7):
+        await agent.call("click", target=f"text=B{number}")
+    assert await agent.js("hits") == [0, 5, 7]
+
+
+@promise("A09")
+async def test_a_row_is_pressed_beside_the_button_in_it(agent: Agent, site: PageServer) -> None:
+    page = (
+        "<div id=row onclick=\"hits.push('row')\" style='cursor:pointer;width:300px;height:60px;text-align:center'>"
+        "<button style='margin-top:20px' onclick=\"hits.push('delete'); event.stopPropagation()\">Delete</button></div>"
+        "<script>hits = []</script>"
+    )
+    await agent.call("navigate", url=site.inline(page))
+    await agent.call("click", target="#row")
+    assert await agent.js("hits") == ["row"]

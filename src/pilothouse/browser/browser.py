@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from pilothouse.browser.downloads import Downloads
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stuck import free
-from pilothouse.browser.tab import AUTO_ATTACH, Tab
+from pilothouse.browser.tab import AUTO_ATTACH, MAX_TITLE, Tab
 from pilothouse.browser.terms import Terms
 from pilothouse.cdp.connection import Channel, Connection, ProtocolError
 from pilothouse.errors import Failure
@@ -212,7 +212,7 @@ class Browser:
         for tab in context.tabs if context else ():
             if tab.target_id == target["targetId"] and tab.url == target["url"]:
                 # Until a page has told its title, its address stands in for it.
-                tab.title = "" if target["url"].endswith(target["title"]) else target["title"]
+                tab.title = "" if target["url"].endswith(target["title"]) else target["title"][:MAX_TITLE]
 
     def _download_begins(self, params: dict[str, Any]) -> None:
         for context in self._contexts.values():

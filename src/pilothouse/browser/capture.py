@@ -93,7 +93,9 @@ async def _element_box(tab: Tab, element: Element) -> dict[str, float]:
     while (parent := tab.frames.get(frame.parent)) is not None:
         world = await tab.frames.ready(parent, CAPTURE_TIMEOUT_S)
         origin = await world.call("frameOrigin", await owner_in(tab, frame, parent))
-        x, y, frame = x + origin["x"], y + origin["y"], parent
+        x, y = origin["x"] + x * origin["scaleX"], origin["y"] + y * origin["scaleY"]
+        box["width"], box["height"] = box["width"] * origin["scaleX"], box["height"] * origin["scaleY"]
+        frame = parent
     view = (await tab.channel.send("Page.getLayoutMetrics"))["cssVisualViewport"]
     width, height = math.ceil(box["width"] - 0.01), math.ceil(box["height"] - 0.01)
     return {"x": round(x + view["pageX"]), "y": round(y + view["pageY"]), "width": width, "height": height}

@@ -32,11 +32,11 @@ def keep(folder: Path, name: str, data: bytes) -> Path:
     raise Failure("over_limit", f"there are too many files called {name[:60]}")
 
 
-def allowed(path: str, roots: Iterable[Path]) -> Path:
+def allowed(path: str, roots: Iterable[Path], private: Iterable[Path] = ()) -> Path:
     """A file that may be uploaded: it really lies under one of the roots a person declared."""
     try:
         real = Path(path).expanduser().resolve()
-        inside = any(real.is_relative_to(root.expanduser().resolve()) for root in roots)
+        inside = _under(real, roots) and not _under(real, private)
     except (ValueError, OSError, RuntimeError):  # no path at all: a NUL, a loop of links, an unknown user
         raise _not_allowed(path) from None
     if not inside:
@@ -44,6 +44,10 @@ def allowed(path: str, roots: Iterable[Path]) -> Path:
     if not real.is_file():
         raise Failure("not_found", f"there is no file {path}")
     return real
+
+
+def _under(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(folder.expanduser().resolve()) for folder in folders)
 
 
 def _not_allowed(path: str) -> Failure:

@@ -133,7 +133,7 @@ async def _on_channel(tab: Tab, element: Element, x: float, y: float) -> tuple[C
         origin = await world.call("frameOrigin", owner)
         if origin is None:
             raise stale(element.ref, "its frame is gone")
-        x, y = x + origin["x"], y + origin["y"]
+        x, y = origin["x"] + x * origin["scaleX"], origin["y"] + y * origin["scaleY"]
         raise_if_unfit(element, await world.call("frameHit", owner, x, y))
         if not settled:
             at = (x, y)

@@ -81,8 +81,8 @@ async def _follow(tab: "Tab", mark: Mark, end: float) -> bool:
             await _new_document(tab, end - loop.time())
             return True
         patience = max(min(requests_end, end) - loop.time(), 0)
-        if mark.frame.navigating and mark.frame is not tab.frames.main:
-            await tab.signal.until(lambda: not mark.frame.navigating or tab.dialog, patience)
+        if _frame_loads(tab, mark.frame):
+            await tab.signal.until(lambda: not _frame_loads(tab, mark.frame) or tab.dialog, patience)
         elif waiting := _open_requests(tab, mark):
             if not await _requests(tab, waiting, patience):
                 mark.given_up |= {request.id for request in waiting}
@@ -92,6 +92,11 @@ async def _follow(tab: "Tab", mark: Mark, end: float) -> bool:
         if not patience:
             break
     return True
+
+
+def _frame_loads(tab: "Tab", frame: Frame) -> bool:
+    """An inner frame is being replaced; one that was removed while it loaded never will be."""
+    return frame.navigating and frame is not tab.frames.main and tab.frames.get(frame.id) is frame
 
 
 def _open_requests(tab: "Tab", mark: Mark) -> list[Request]:

@@ -24,6 +24,7 @@ from pilothouse.errors import Failure
 REVIVE_TIMEOUT_S = 5.0
 ERRORS_TOLD_PER_SECOND = 5
 ASK_S = 2.0
+MAX_TITLE = 300
 TITLE = "phTitle"  # how our world tells the title of a page
 AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 
@@ -112,9 +113,10 @@ class Tab:
                 suggestions=["take a new snapshot and repeat the step"],
             )
         self.check_dialog()
-        if self.mark:
-            mark, self.mark = self.mark, None
+        if mark := self.mark:
             await settle.wait_out(self, mark, timeout)
+            if self.mark is mark:  # every call that came meanwhile has waited for it, too
+                self.mark = None
             self.check_dialog()
         if self.bound_for and not await self.signal.until(lambda: not self.bound_for or self.closed, timeout / 3):
             raise self._on_its_way()
@@ -159,8 +161,9 @@ class Tab:
 
     async def revive(self) -> None:
         """A crashed renderer is replaced by navigating on the same channel."""
-        before, self.crashed = self.document, False
+        before = self.document
         await self.channel.send("Page.navigate", url=self.url or "about:blank", timeout=REVIVE_TIMEOUT_S)
+        self.crashed = False
         await self.signal.until(lambda: self.document is not before and self.document.dom_ready, REVIVE_TIMEOUT_S)
 
     async def call(self, function: str, *args: Any, timeout: float = world.CALL_TIMEOUT_S) -> Any:
@@ -174,7 +177,7 @@ class Tab:
     async def learn_title(self) -> bool:
         """Ask the page, when the browser has not told its title yet; False if it is too busy to answer."""
         try:
-            self.title = (await self.call("page", timeout=ASK_S))["title"]
+            self.title = (await self.call("page", timeout=ASK_S))["title"][:MAX_TITLE]
         except Failure as failure:
             if failure.code != "timeout":
                 raise
@@ -222,7 +225,7 @@ class Tab:
 
     def _durable(self, channel: Channel, reply: asyncio.Future[dict[str, Any]]) -> None:
         """Older browsers know no durable messages: there, bodies are fetched as they arrive."""
-        if not reply.cancelled() and reply.exception() and channel.gone is None:
+        if not reply.cancelled() and isinstance(reply.exception(), ProtocolError) and channel.gone is None:
             self.network.durable = False
             channel.post("Network.enable", **_BUFFERS)
 
@@ -240,6 +243,8 @@ class Tab:
 
     def _child_detached(self, session_id: str) -> None:
         channel, frame_id = self._children.pop(session_id, (None, ""))
+        if channel:
+            self.network.ended(channel)
         if channel and frame_id:
             self.frames.give_back(frame_id, channel)
 
@@ -320,7 +325,7 @@ class Tab:
 
     def _told(self, params: dict[str, Any]) -> None:
         if params["name"] == TITLE:
-            self.title = params["payload"]
+            self.title = params["payload"][:MAX_TITLE]
 
     def _moved(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:

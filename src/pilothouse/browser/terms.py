@@ -12,5 +12,6 @@ class Terms(msgspec.Struct, frozen=True):
     max_tabs: int = 50
     quota_bytes: int = 500_000_000
     upload_roots: tuple[Path, ...] = ()
+    private: tuple[Path, ...] = ()  # never uploaded, whatever the roots say: our own keys and logs
     body_max_bytes: int = 102_400
     snapshot_budget: int = 2500

@@ -5,6 +5,8 @@ Above: snapshot. Below: world, cdp.
 
 import asyncio
 import contextlib
+import itertools
+from collections.abc import AsyncGenerator
 
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.tab import Tab
@@ -14,6 +16,7 @@ from pilothouse.cdp.connection import ProtocolError
 _CLICKS = {"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick", "touchstart", "touchend"}
 MAX_NEW = 64  # listeners or hosts looked at in one snapshot; more wait for the next one
 MAX_FRAMES = 20
+_groups = itertools.count(1)
 
 
 async def tell_listeners(tab: Tab) -> None:
@@ -32,9 +35,9 @@ async def tell_listeners(tab: Tab) -> None:
 
 
 async def _mark(world: World, nodes: list[int]) -> None:
-    elements = [one for one in await _resolve(world, nodes) if one]
     with contextlib.suppress(WorldGone):  # its successor is told next time
-        await world.call_with("markClickable", *elements)
+        async with _resolved(world, nodes) as elements:
+            await world.call_with("markClickable", *elements)
 
 
 async def open_roots(world: World, hosts: list[int]) -> bool:
@@ -68,15 +71,25 @@ async def _open_root(world: World, local: int) -> bool:
     handle = await world.handle(local)
     node = (await world.channel.send("DOM.describeNode", objectId=handle, depth=1, pierce=True))["node"]
     closed = [root for root in node.get("shadowRoots", []) if root.get("shadowRootType") == "closed"]
-    for inner in await _resolve(world, [root["backendNodeId"] for root in closed]):
-        await world.call_with("adopt", handle, inner)
+    async with _resolved(world, [root["backendNodeId"] for root in closed]) as roots:
+        for root in roots:
+            await world.call_with("adopt", handle, root)
     return bool(closed)
 
 
-async def _resolve(world: World, nodes: list[int]) -> list[str]:
-    """Remote object ids in the isolated world; empty for a node that is gone or belongs to another document."""
+@contextlib.asynccontextmanager
+async def _resolved(world: World, nodes: list[int]) -> AsyncGenerator[list[str]]:
+    """Nodes as objects of the isolated world, let go afterwards, or they would never die. What is gone is left out."""
+    group = f"pilothouse-{next(_groups)}"
     sent = [
-        world.channel.post("DOM.resolveNode", backendNodeId=node, executionContextId=world.context_id) for node in nodes
+        world.channel.post(
+            "DOM.resolveNode", backendNodeId=node, executionContextId=world.context_id, objectGroup=group
+        )
+        for node in nodes
     ]
-    replies = await asyncio.gather(*sent, return_exceptions=True)
-    return ["" if isinstance(reply, BaseException) else reply["object"].get("objectId", "") for reply in replies]
+    try:
+        replies = await asyncio.gather(*sent, return_exceptions=True)
+        found = [reply["object"].get("objectId", "") for reply in replies if not isinstance(reply, BaseException)]
+        yield [one for one in found if one]
+    finally:
+        world.channel.post("Runtime.releaseObjectGroup", objectGroup=group)

@@ -26,7 +26,7 @@ async def upload(
     if sum(len(data) for _, data in contents) > MAX_BYTES:
         raise Failure("over_limit", f"the files are larger than {MAX_BYTES} bytes together")
     element = await locate(tab, target) if target else None
-    chosen = [files.allowed(path, tab.terms.upload_roots) for path in paths]
+    chosen = [files.allowed(path, tab.terms.upload_roots, tab.terms.private) for path in paths]
     chosen += await asyncio.to_thread(_kept, tab.folder, contents)
     mark = Mark(tab, element.frame if element else tab.frames.main)
     await (_into_element(element, chosen) if element else _into_chooser(tab, chosen))

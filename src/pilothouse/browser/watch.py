@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 RING = 500
+MAX_TEXT = 500
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -37,7 +38,8 @@ class Watch:
         self._seen = 0
 
     def add(self, kind: str, tab: str, text: str) -> Event:
-        event = Event(next(self._numbers), kind, self._session, tab, text, int(time.time() * 1000))
+        line = " ".join(text.split())[:MAX_TEXT]  # one line of bounded length, whatever a page wrote
+        event = Event(next(self._numbers), kind, self._session, tab, line, int(time.time() * 1000))
         self._ring.append(event)
         for listener in tuple(self._listeners):
             listener(event)

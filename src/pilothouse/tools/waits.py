@@ -15,7 +15,7 @@ class Met(msgspec.Struct):
     met: str
 
 
-@tool(Access.READ, core=True, example={"text": "Hello"})
+@tool(Access.READ, core=True, sensitive=("function",), example={"text": "Hello"})
 async def wait_for(
     tab: Tab,
     text: str = "",

@@ -67,14 +67,19 @@ function place(el) {
   toMiddle(el);
   return pressable(el);
 }
+// A point of the element itself comes before one where another control lies in it: a row is not its "Delete".
 function pressable(el) {
   let over = null;
+  let second = null;
   for (const [x, y] of pointsOf(el, rectOf(el))) {
     const hit = deepHit(x, y);
-    if (hit && lands(hit, el)) return { x, y };
+    if (hit && lands(hit, el)) {
+      if (closestComposed(hit, (up) => up === el || isActionable(up)) === el || !composedContains(el, hit)) return { x, y };
+      second = second || { x, y };
+    }
     over = over || hit;
   }
-  return over ? { fail: "covered", by: brief(over) } : { fail: "outside" };
+  return second || (over ? { fail: "covered", by: brief(over) } : { fail: "outside" });
 }
 
 function brief(el) {
@@ -100,15 +105,20 @@ ph.check = async (n, { enabled = true, waitMs = 1000 } = {}) => {
 
 const named = (el) => ({ role: roleOf(el), name: cut(nameOf(el), 80) });
 
-// Where a frame's content begins in its parent, for pointer positions inside it.
+// Where a frame's content begins in its parent and how large it is drawn there, for positions inside it.
+const offsetWidthOf = getter(HTMLElement.prototype, "offsetWidth");
+const offsetHeightOf = getter(HTMLElement.prototype, "offsetHeight");
 ph.frameOrigin = (n) => {
   const el = refs.get(n);
   if (!el || !connectedOf(el)) return null;
   const rect = rectOf(el);
   const style = getComputedStyle(el);
+  const scaleX = rect.width / (offsetWidthOf(el) || rect.width || 1);
+  const scaleY = rect.height / (offsetHeightOf(el) || rect.height || 1);
   return {
-    x: rect.left + parseFloat(style.borderLeftWidth) + parseFloat(style.paddingLeft),
-    y: rect.top + parseFloat(style.borderTopWidth) + parseFloat(style.paddingTop),
+    x: rect.left + (parseFloat(style.borderLeftWidth) + parseFloat(style.paddingLeft)) * scaleX,
+    y: rect.top + (parseFloat(style.borderTopWidth) + parseFloat(style.paddingTop)) * scaleY,
+    scaleX, scaleY,
   };
 };
 // Does a press at this point of the parent reach the frame?

@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from bench.tools import HOME, TOKENIZER, Unavailable, ensure
+from bench.tools import HOME, TOKENIZER, ensure, find_node
 
 _SCRIPT = """
 const { encode } = require("gpt-tokenizer/encoding/o200k_base");
@@ -17,18 +17,15 @@ process.stdin.on("end", () => {
 
 
 def count_tokens(texts: list[str]) -> list[int]:
-    """One number per text; all in one node process. Raises `Unavailable` without node and npm."""
+    """One number per text; all in one node process. Raises `Unavailable` where Node cannot be had."""
     ensure(TOKENIZER)
-    try:
-        done = subprocess.run(
-            ["node", "-e", _SCRIPT],
-            input=json.dumps(texts),
-            capture_output=True,
-            text=True,
-            cwd=HOME,
-            timeout=120,
-            check=True,
-        )
-    except FileNotFoundError as error:
-        raise Unavailable("node is not installed") from error
+    done = subprocess.run(
+        [find_node().node, "-e", _SCRIPT],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        cwd=HOME,
+        timeout=120,
+        check=True,
+    )
     return json.loads(done.stdout)

@@ -81,6 +81,7 @@ class _Visit:
         self.session: Session | None = None
         self.tab: Tab | None = None
         self.is_new = False
+        self.placing_s = 0.0
         self.record = 0
 
     @property
@@ -117,7 +118,7 @@ class Gate:
         except Failure as failure:
             answer = self._failed(visit, failure)
         except (ProtocolError, WorldGone) as error:
-            answer = self._failed(visit, await _translated(visit, error))
+            answer = self._failed(visit, _translated(error))
         except asyncio.CancelledError:
             self._note(visit, "cancelled")
             raise
@@ -131,7 +132,7 @@ class Gate:
         call = visit.call
         visit.tool = tool = self.registry.find(call.tool)
         args = self._addresses(tool, _parsed(tool, call.args))
-        place = await self._place(visit, args)
+        place = await self._placed(visit, args)
         question = self._question(visit, args)
         await self._approvals.ask(question, self._policy.decide(question))
         visit.record = await self._audit.before(question)
@@ -146,12 +147,26 @@ class Gate:
         checked = {name: check_url(url, self._forbidden_ports) for name, url in given.items() if url}
         return msgspec.structs.replace(args, **checked) if checked else args
 
-    async def _place(self, visit: _Visit, args: msgspec.Struct) -> Any:
+    async def _placed(self, visit: _Visit, args: msgspec.Struct) -> Any:
+        """Placing may start a browser: it and the run share one deadline. Being asked about is a person's time."""
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(None) as limit:
+                return await self._place(visit, args, limit)
+        except TimeoutError:
+            raise await self._too_late(visit, self._deadline(visit, args) / 1000) from None
+        finally:
+            visit.placing_s = time.monotonic() - began
+
+    async def _place(self, visit: _Visit, args: msgspec.Struct, limit: asyncio.Timeout) -> Any:
         assert visit.tool
         own = self.own(visit.call.caller)
         if visit.tool.scope == "OwnSessions":
             return own
+        began = asyncio.get_running_loop().time()
+        limit.reschedule(began + self._deadline(visit, args) / 1000 + GRACE_S)
         visit.session, visit.is_new = await own.find(getattr(args, "session", ""))
+        limit.reschedule(began + self._deadline(visit, args) / 1000 + GRACE_S)  # the session's own, now it is known
         if visit.tool.scope == "Session":
             return visit.session
         visit.tab = await visit.session.tab(getattr(args, "tab", ""))
@@ -177,17 +192,20 @@ class Gate:
         tool, session, tab = visit.tool, visit.session, visit.tab
         assert tool
         timeout_s = self._deadline(visit, args) / 1000
+        left_s = max(timeout_s - visit.placing_s, 0)
+        if visit.placing_s > GRACE_S / 2:
+            args = _shortened(args, tool, left_s)
         if session:
             session.busy += 1
         try:
             # A tool made of steps has no deadline of its own: each step has one.
-            async with asyncio.timeout(None if tool.runner_name else timeout_s + GRACE_S):
+            async with asyncio.timeout(None if tool.runner_name else left_s + GRACE_S):
                 if tab is None:
                     return await self._handle(visit, place, args)
                 if not tool.queued:
-                    return await self._on_page(visit, tab, args, timeout_s)
+                    return await self._on_page(visit, tab, args, left_s)
                 async with tab.turn:
-                    return await self._on_page(visit, tab, args, timeout_s)
+                    return await self._on_page(visit, tab, args, left_s)
         except TimeoutError:
             raise await self._too_late(visit, timeout_s) from None
         except Failure as failure:
@@ -228,14 +246,17 @@ class Gate:
         return run
 
     def _deadline(self, visit: _Visit, args: msgspec.Struct) -> int:
-        asked = getattr(args, "timeout_ms", None)
+        """What the call or its tool says (some tools declare a default, which is then the one), else the session."""
+        asked = getattr(args, "timeout_ms", None) if _times_itself(visit.tool) else None
         return asked or (visit.session.options.timeout_ms if visit.session else self._timeout_ms)
 
     async def _too_late(self, visit: _Visit, timeout_s: float) -> Failure:
         what = f"{visit.call.tool} did not end within {timeout_s:g} s"
         if visit.tab and (why := await excuse(visit.tab, PROBE_S)):
             what += f"; {why}"
-        return Failure("timeout", what, suggestions=["look at the page (get_page_state), then decide"])
+        looking = "look at the page (get_page_state), then decide"
+        hint = looking if visit.session else "try again: the browser may still be starting"
+        return Failure("timeout", what, suggestions=[hint])
 
     # complete, redact
 
@@ -348,11 +369,23 @@ def _given_to(tool: Tool, args: msgspec.Struct) -> dict[str, Any]:
     return {name: getattr(args, name) for name in args.__struct_fields__ if name in tool.takes}
 
 
+def _times_itself(tool: Tool | None) -> bool:
+    """What open_session calls `timeout_ms` is an option of the session that it opens."""
+    return tool is not None and tool.scope != "OwnSessions"
+
+
+def _shortened(args: msgspec.Struct, tool: Tool, left_s: float) -> msgspec.Struct:
+    """A tool that ends its own wait must know what placing has left of it, or its better error comes too late."""
+    if not _times_itself(tool) or not getattr(args, "timeout_ms", None):
+        return args
+    return msgspec.structs.replace(args, timeout_ms=max(int(left_s * 1000), 1))
+
+
 async def _no_progress(done: float, total: float | None, message: str) -> None:
     return None
 
 
-async def _translated(visit: _Visit, error: Exception) -> Failure:
+def _translated(error: Exception) -> Failure:
     """The browser refused a command. Most often the page was replaced under it."""
     if isinstance(error, WorldGone):
         return Failure(

@@ -126,3 +126,22 @@ async def test_nothing_odd_gets_through(agent: Agent, site: PageServer, button: 
     text.encode()
     assert len(text) < 10_000
     assert not set(text) & set("\u001b\u202e\u200b")
+
+
+async def test_a_page_cannot_fill_the_memory(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("console.html"))
+    await agent.js(
+        """const name = "n".repeat(5000), place = "p".repeat(5000);
+        (0, eval)(`globalThis.${name} = (...all) => console.log(...all)\\n//# sourceURL=http://${place}/`);
+        globalThis[name](...Array(15).fill("x".repeat(5000)), 7);
+        globalThis[name]("%s".repeat(5000), ...Array(5000).fill("y"))"""
+    )
+    said = await lines(agent)
+    assert len(said) == 2
+    for one in said:
+        assert len(one["text"]) <= 4000
+        assert len(one["url"]) == 300
+        assert max(len(call) for call in one["stack"]) <= 300
+        assert max(len(str(value)) for value in one["arguments"]) <= 2000
+        assert sum(len(str(value)) for value in one["arguments"]) <= 8001
+    assert said[0]["arguments"][-1] == 7

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.browser.network import RING, Network
 from tests.browser.looking import fails
 from tests.house import Agent
 from tests.promises import promise
@@ -169,3 +170,58 @@ async def test_what_is_under_way_is_told(agent: Agent, site: PageServer) -> None
     (one,) = (await agent.call("get_network_log", url_pattern="/hang"))["requests"]
     assert one["pending"] is True
     assert one["status"] == 0
+
+
+class Line:
+    """A channel whose events we make up."""
+
+    def __init__(self, network: Network) -> None:
+        self.handlers: dict[str, Any] = {}
+        network.follow(self)  # type: ignore[arg-type]
+
+    def on(self, method: str, handler: Any) -> None:
+        self.handlers[method] = handler
+
+    def sends(self, request_id: str, url: str = "http://a.test/") -> None:
+        request = {"url": url, "method": "GET", "headers": {}}
+        self.handlers["Network.requestWillBeSent"]({"requestId": request_id, "request": request, "type": "Fetch"})
+
+    def tells(self, request_id: str, **headers: str) -> None:
+        self.handlers["Network.requestWillBeSentExtraInfo"]({"requestId": request_id, "headers": headers})
+
+
+async def test_requests_end_with_their_frame_or_worker() -> None:
+    network = Network(lambda url: "")
+    page, worker = Line(network), Line(network)
+    page.sends("1")
+    worker.sends("2")
+    network.ended(worker)  # type: ignore[arg-type]
+    assert [one.browser_id for one in network.in_flight()] == ["1"]
+    gone = network.get("r2")
+    assert gone
+    assert gone.done
+    assert "is gone" in gone.failure
+
+
+def test_headers_whose_request_never_comes_are_dropped_oldest_first() -> None:
+    network = Network(lambda url: "")
+    line = Line(network)
+    for n in range(RING + 10):
+        line.tells(f"x{n}", a="1")
+    for n in range(9):
+        line.tells("last", **{f"h{n}": "1"})
+    assert len(network._extra) == RING
+    line.sends("last")
+    newest = network.requests()[-1]
+    assert sorted(newest.request_headers) == ["h5", "h6", "h7", "h8"]
+
+
+def test_a_long_address_is_cut_for_showing_and_whole_for_matching() -> None:
+    network = Network(lambda url: "")
+    line = Line(network)
+    line.sends("1", "http://a.test/" + "x" * 10_000 + "?end")
+    line.sends("2", "http://a.test/" + "x" * 100_000)
+    first, second = network.requests()
+    assert len(first.url) == len(second.url) == 2_048
+    assert first.whole_url.endswith("?end")
+    assert len(second.whole_url) == 65_536

@@ -1,10 +1,12 @@
 """Script in the page: whatever its form, its value comes back once."""
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pilothouse.browser.script import is_function, last_ends
 from tests.browser.looking import fails, ref
 from tests.house import Agent
 from tests.promises import promise
@@ -128,3 +130,38 @@ async def test_a_strict_content_policy_does_not_matter(agent: Agent, site: PageS
     await agent.call("navigate", url=site.url("headers?Content-Security-Policy=default-src%20'none'"))
     assert await agent.js("const a = 20; a + 1") == 21
     await agent.call("wait_for", function="document.title === 'Headers'")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [" " * 500_000 + "1", "(" + " " * 500_000, "a " * 250_000, "(a = " + "b = " * 100_000, "async" + " " * 500_000],
+    ids=["blanks", "open", "names", "equals", "async"],
+)
+def test_odd_source_is_told_apart_at_once(source: str) -> None:
+    began = time.process_time()
+    assert not is_function(source)
+    assert time.process_time() - began < 0.2
+
+
+@pytest.mark.parametrize(
+    "source", ["\n" * 500_000 + "+ 1", "a;" + "\n" * 500_000, "\n " * 250_000 + "x", ";" * 500_000, "a\n" * 250_000]
+)
+def test_the_last_statements_are_found_at_once(source: str) -> None:
+    began = time.process_time()
+    assert len(last_ends(source)) <= 5
+    assert time.process_time() - began < 0.2
+
+
+def test_what_looks_like_a_function() -> None:
+    for source in ("() => 1", " async (a, { b }) => a", "async => 1", "x=>x", "function f() {}", "(a = 1, ...b) => a"):
+        assert is_function(source), source
+    for source in ("1 + 1", "asynchronous", "functions()", "a == b", "[].every(i => i)", ""):
+        assert not is_function(source), source
+
+
+async def test_a_long_blank_script_holds_nobody_up(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    began = time.process_time()
+    assert await agent.js("const a = 3;" + "\n" * 20_000 + "a") == 3
+    assert await agent.js("(" + " " * 20_000 + "4)") == 4
+    assert time.process_time() - began < 1

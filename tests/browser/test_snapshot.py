@@ -1,12 +1,15 @@
 """The page as text: complete, within its budget, with refs that stay."""
 
 import re
+import time
 
 import pytest
 
 from bench.tokens import count_tokens
+from pilothouse.browser import snapshot
 from pilothouse.browser.budget import paged
 from pilothouse.browser.snapshot import tokens
+from pilothouse.browser.tab import Seen
 from tests.browser.looking import REF, fails, look, put, ref, ref_in
 from tests.house import Agent
 from tests.promises import promise
@@ -291,3 +294,25 @@ async def test_surrogates_and_invisible_characters(agent: Agent, site: PageServe
     for text in (await look(agent), await agent.text("get_page_text"), await agent.text("find", text="zerowidth")):
         text.encode()
         assert not re.search("[\u200b\u202e\u0007\u001b\U000e0041]", text)
+
+
+@promise("A13")
+@pytest.mark.parametrize(("kinds", "count"), [(5000, 5000), (3, 5000), (3, 1000), (3, 310)])
+def test_a_difference_never_takes_long(kinds: int, count: int) -> None:
+    """Repeating lines are what the matcher is slow with."""
+    seen = Seen()
+    seen.lines = [f"row {n % kinds}" for n in range(count)]
+    began = time.process_time()
+    snapshot._difference(seen, [f"row {n * n % kinds} new" if n % 2 else f"row {n * n % kinds}" for n in range(count)])
+    assert time.process_time() - began < 0.5
+
+
+@promise("A13")
+def test_a_small_change_of_a_long_page_is_a_small_difference() -> None:
+    seen = Seen()
+    seen.lines = [f"row {n % 7}" for n in range(5000)]
+    lines = [*seen.lines[:2000], "fresh", *seen.lines[2001:]]
+    assert snapshot._difference(seen, lines) == [f"- row {2000 % 7}", "+ fresh"]
+    assert snapshot._difference(seen, [*seen.lines, "last"]) == ["+ last"]
+    assert snapshot._difference(seen, seen.lines[:-1]) == [f"- row {4999 % 7}"]
+    assert snapshot._difference(seen, list(seen.lines)) == []

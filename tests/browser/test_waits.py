@@ -5,12 +5,13 @@ import time
 
 import pytest
 
-from tests.browser.looking import fails, ref
-from tests.house import Agent
+from tests.browser.looking import fails, put, ref
+from tests.house import Agent, House
 from tests.promises import promise
 from tests.server import PageServer
 
 APPEAR = "setTimeout(() => { late.textContent = 'It has come'; window.at = Date.now() }, 250)"
+FRAME = "const one = document.createElement('iframe'); one.src = args[0]; document.body.append(one); return 0"
 
 
 async def lateness_ms(agent: Agent, **condition: object) -> float:
@@ -155,3 +156,68 @@ async def test_others_may_act_while_one_waits(agent: Agent, site: PageServer) ->
     waiting = asyncio.create_task(agent.call("wait_for", text="Clicks: 1"))
     await agent.call("click", target="#go")
     assert (await waiting)["met"] == "text"
+
+
+@promise("A21", "B12")
+@pytest.mark.parametrize("condition", [{"text": "never"}, {"target": "#never"}], ids=["text", "target"])
+@pytest.mark.parametrize("other", [False, True], ids=["same origin", "cross origin"])
+async def test_a_frame_that_leaves_holds_nobody_up(
+    agent: Agent, house: House, site: PageServer, condition: dict[str, str], other: bool
+) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call(
+        "evaluate_js", expression=FRAME, args=[f"{site.other_origin if other else ''}/frame.html?name=Odd"]
+    )
+    await agent.call("wait_for", text="Odd button")
+    waiting = asyncio.create_task(fails(agent, "timeout", "wait_for", **condition, timeout_ms=2500))
+    await asyncio.sleep(0.3)
+    await agent.js("document.querySelector('iframe').remove(); return 0")
+    began, spent = time.monotonic(), time.process_time()
+    async with house.agent() as somebody:
+        await somebody.call("navigate", url=site.url("small.html"))
+    assert time.monotonic() - began < 2
+    await waiting
+    assert time.process_time() - spent < 1
+
+
+@promise("A21")
+@pytest.mark.parametrize("other", [False, True], ids=["same origin", "cross origin"])
+async def test_what_a_frame_showed_is_gone_with_it(agent: Agent, site: PageServer, other: bool) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call(
+        "evaluate_js", expression=FRAME, args=[f"{site.other_origin if other else ''}/frame.html?name=Odd"]
+    )
+    await agent.call("wait_for", text="Odd button")
+    button = await ref(agent, 'button "Odd button"')
+    waiting = [asyncio.create_task(agent.call("wait_for", gone=one)) for one in ("Odd button", button)]
+    await asyncio.sleep(0.3)
+    await agent.js("document.querySelector('iframe').remove(); return 0")
+    began = time.monotonic()
+    assert [(await one)["met"] for one in waiting] == ["gone", "gone"]
+    assert time.monotonic() - began < 1.5
+
+
+@promise("A09")
+@pytest.mark.parametrize(
+    "function",
+    [
+        "[...document.images].every(i => i.complete)",
+        "async () => true",
+        "function () { return true }",
+        "true;",
+        "(1, 2)",
+    ],
+)
+async def test_functions_and_expressions_that_hold_one(agent: Agent, site: PageServer, function: str) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    assert (await agent.call("wait_for", function=function))["met"] == "function"
+
+
+@promise("A09")
+@pytest.mark.parametrize("gone", ["div.spinner", "dialog", "div > i", "#3 in the queue", "[Loading]", "role=dialog"])
+async def test_what_is_still_there_is_not_gone(agent: Agent, site: PageServer, gone: str) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, "<main><div class=spinner><i>[Loading]</i> #3 in the queue</div><dialog open>Wait</dialog></main>")
+    await fails(agent, "timeout", "wait_for", gone=gone, timeout_ms=300)
+    await agent.js("setTimeout(() => { document.querySelector('main').hidden = true }, 100); return 0")
+    assert (await agent.call("wait_for", gone=gone))["met"] == "gone"

@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
+import mcp_types as types
 import pytest
 
 from pilothouse.doors import http as door_module
+from pilothouse.doors import mcp as mcp_module
 from tests.promises import promise
 
 from .conftest import PERSON, SECRET
@@ -168,6 +170,59 @@ async def test_a_session_is_needed_known_and_ended(url: str) -> None:
         ended = await client.delete(f"{url}/mcp", headers={"mcp-session-id": session})
         assert ended.status_code in (200, 204)
     assert (await post(url, ask, **old, mcp_session_id=session)).status_code == 404
+
+
+OLD = {"MCP_Protocol_Version": "2025-11-25", "Mcp_Method": ""}
+
+
+async def echo(url: str, secret: str, text: str) -> tuple[dict[str, str], str]:
+    """Open a session and call in it; the headers that resume it, and the id of the call's first event."""
+    auth = f"Bearer {secret}"
+    opened = await post(url, OPENING, MCP_Protocol_Version="", Mcp_Method="", Authorization=auth)
+    session = opened.headers["mcp-session-id"]
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    await post(url, ready, **OLD, Authorization=auth, mcp_session_id=session)
+    call: dict[str, Any] = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
+    call["params"] = {"name": "fake_echo", "arguments": {"text": text}}
+    answer = await post(url, call, **OLD, Authorization=auth, mcp_session_id=session)
+    assert text in answer.text
+    first = next(line for line in answer.text.splitlines() if line.startswith("id:"))
+    headers = {"Authorization": auth, "mcp-session-id": session, "mcp-protocol-version": "2025-11-25"}
+    return headers, first.removeprefix("id:").strip()
+
+
+async def resume(url: str, headers: dict[str, str], last: str) -> str:
+    """What comes within a moment; a resumed stream stays open."""
+    every = {**headers, "Accept": "text/event-stream", "Last-Event-ID": last}
+    seen = ""
+    async with httpx2.AsyncClient(timeout=5) as client, client.stream("GET", f"{url}/mcp", headers=every) as stream:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.3):
+                async for part in stream.aiter_text():
+                    seen += part
+    return seen
+
+
+async def test_a_session_resumes_its_own_answers_and_no_others(url: str) -> None:
+    mine, my_first = await echo(url, SECRET, "words of mine")
+    others, other_first = await echo(url, "other", "words of another")
+    assert "words of mine" in await resume(url, mine, my_first)
+    assert "words of another" in await resume(url, others, other_first)
+    for number in range(1, 20):
+        assert "words of another" not in await resume(url, mine, str(number))
+        assert "words of mine" not in await resume(url, others, str(number))
+
+
+async def test_what_is_kept_for_resuming_has_a_limit() -> None:
+    store = mcp_module._Replays(max_bytes=1_500_000)
+    one, two = store.open(), store.open()
+    data = {"structuredContent": {"rows": [["x" * 1000] * 1000]}}
+    for _ in range(6):
+        await one.store_event("1", types.JSONRPCResponse(jsonrpc="2.0", id=1, result=data))
+    assert 1_000_000 < one.bytes < 1_500_000
+    params = {"data": "x" * 1_000_000}
+    await two.store_event("2", types.JSONRPCNotification(jsonrpc="2.0", method="notifications/message", params=params))
+    assert one.bytes + two.bytes < 1_500_000
 
 
 async def test_blanks_around_header_values_mean_nothing(url: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from pilothouse.doors.pipe import MAX_IN_FLIGHT
 from tests.promises import promise
 
 from .conftest import SECRET
@@ -162,6 +163,19 @@ async def test_an_id_in_flight_is_not_taken_twice(local: Path, gate: FakeGate) -
         opened.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}})
         assert (await opened.call("ping", id=10))["id"] == 10
         assert (await opened.call("ping", id=9))["id"] == 9
+
+
+async def test_requests_cancelled_as_they_come_leave_room_for_others(local: Path) -> None:
+    """They are read in one piece, so each is cancelled before it has begun."""
+    async with line(local) as opened:
+        await opened.initialize()
+        for number in range(MAX_IN_FLIGHT):
+            call = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "fake_slow"}}
+            cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
+            opened.send(json.dumps(call).encode() + b"\n" + json.dumps(cancel).encode())
+        await asyncio.sleep(0.1)
+        assert "result" in await opened.call("ping", id="next")
+        assert "result" in await opened.call("ping", id=0)
 
 
 async def test_an_id_in_flight_is_not_taken_twice_over_http(url: str, gate: FakeGate) -> None:

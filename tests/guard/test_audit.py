@@ -20,9 +20,9 @@ from tests.promises import promise
 pytestmark = promise("D13")
 
 
-def question(access: Access = Access.WRITE, **args: Any) -> Question:
+def question(access: Access = Access.WRITE, name: str = "fill", /, **args: Any) -> Question:
     urls = ("http://localhost/?token=abc",)
-    return Question(caller="default", session="s1", tool="fill", access=access, args=args, urls=urls)
+    return Question(caller="default", session="s1", tool=name, access=access, args=args, urls=urls)
 
 
 def check(home: Path) -> chain.Report:
@@ -67,6 +67,31 @@ async def test_arguments_are_redacted_and_short(log: Audit):
     assert two["args"]["text"] == "(7 characters)"
     assert three["args"]["cut"] == ["deep", "odd", "huge"]
     assert one["urls"] == ["http://localhost/?token=[redacted]"]
+
+
+async def test_what_goes_into_a_page_is_never_written(log: Audit, tmp_path: Path):
+    steps = [{"tool": "type_text", "args": {"selector": "#pw", "text": "hunter2"}}, {"tool": "press_key"}]
+    write, sensitive = Access.WRITE, Access.SENSITIVE
+    for one in (
+        question(write, "batch", steps=steps, session="s1"),
+        question(write, "handle_dialog", accept=True, text="hunter2"),
+        question(sensitive, "upload_file", files=[{"name": "a.txt", "data": "hunter2"}]),
+        question(sensitive, "evaluate_js", expression="(a) => a", args=["hunter2", {"x": "hunter2"}]),
+        question(write, "odd", a=[{"b": {"selector": "#pw", "value": ["hunter2"]}}]),
+    ):
+        await log.before(one)
+    batch, dialog, upload, script, odd = (record["args"] for record in log.tail(5))
+    assert batch == {"steps": ["type_text", "press_key"], "session": "s1"}
+    assert dialog == {"accept": True, "text": "(7 characters)"}
+    assert upload == {"files": [{"name": "a.txt", "data": "(7 characters)"}]}
+    assert script == {"expression": "(a) => a", "args": "(2 items)"}
+    assert odd == {"a": [{"b": {"selector": "#pw", "value": "(11 characters)"}}]}
+    assert b"hunter2" not in (tmp_path / NAME).read_bytes()
+
+
+async def test_what_is_looked_for_is_written(log: Audit):
+    await log.before(question(Access.READ, "find", text="Sign in", target="main"))
+    assert log.tail(1)[0]["args"] == {"text": "Sign in", "target": "main"}
 
 
 async def test_actions_are_on_the_disk_first_and_reads_do_not_wait(log: Audit, monkeypatch: pytest.MonkeyPatch):

@@ -1,5 +1,6 @@
 """Keys: made once, private, and told apart."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -47,10 +48,29 @@ def test_file_open_to_others_is_refused_with_the_fix(tmp_path: Path, mode: int):
     keys = Keys(tmp_path)
     secret = keys.agent()
     (tmp_path / "agent.key").chmod(mode)
-    for ask in (keys.agent, lambda: keys.who(secret)):
-        with pytest.raises(Failure, match=r"agent\.key can be read by other users") as caught:
-            ask()
-        assert caught.value.suggestions[0].startswith("chmod 600 ")
+    with pytest.raises(Failure, match=r"agent\.key can be read by other users") as caught:
+        keys.agent()
+    assert caught.value.suggestions[0].startswith("chmod 600 ")
+    assert keys.who(secret) is None
+
+
+@pytest.mark.parametrize("harm", ["open", "short", "link", "directory", "pipe"])
+def test_one_bad_file_does_not_lock_the_others_out(tmp_path: Path, caplog: pytest.LogCaptureFixture, harm: str):
+    keys = Keys(tmp_path)
+    secret, bad = keys.agent("good"), tmp_path / "keys" / "bad.key"
+    if harm == "open":
+        bad.write_text("a" * 43)
+        bad.chmod(0o644)
+    elif harm == "short":
+        bad.touch(0o600)
+    elif harm == "link":
+        bad.symlink_to(tmp_path / "keys" / "good.key")
+    elif harm == "directory":
+        bad.mkdir(0o700)
+    else:
+        os.mkfifo(bad, 0o600)
+    assert [keys.who(secret), keys.who(secret), keys.who("a" * 43)] == ["agent:good", "agent:good", None]
+    assert len([record for record in caplog.records if "bad.key" in record.getMessage()]) == 1
 
 
 def test_links_and_stubs_are_no_keys(tmp_path: Path):

@@ -142,14 +142,12 @@ class Context:
             tail = f": {self.folder / ended.id}" if ended.state == "completed" else ""
             if ended.id in self._over_quota:
                 tail = f": files of a session end at {self.terms.quota_bytes} bytes"
+                self._over_quota.discard(ended.id)
             said = f'"{ended.name}" {ended.state} ({ended.received_bytes} bytes){tail}'
             self.owner.report("download", ended.tab, said)
-        elif not ended and self._kept_bytes() > self.terms.quota_bytes:
+        elif not ended and self.downloads.kept_bytes() > self.terms.quota_bytes:
             self._over_quota.add(params["guid"])
             self.browser.root.post("Browser.cancelDownload", guid=params["guid"], browserContextId=self.id)
-
-    def _kept_bytes(self) -> int:
-        return sum(one.received_bytes for one in self.downloads.all() if one.state != "canceled")
 
     def explain(self, url: str) -> str:
         host, port = _authority(url)

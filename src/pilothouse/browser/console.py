@@ -15,6 +15,10 @@ from pilothouse.cdp.connection import Channel
 
 RING = 1000
 MAX_TEXT = 4000
+MAX_WORDS = 100
+MAX_PLACE = 300  # an address, or one call of a stack
+MAX_ARGUMENT = 2000
+MAX_ARGUMENTS = 8000  # all of one line together
 _LEVELS = {"warning": "warn", "verbose": "debug", "trace": "log", "assert": "error"}
 _PLAIN = {"log", "debug", "info", "warn", "error"}
 
@@ -61,7 +65,7 @@ class Console:
             source="console",
             time_ms=int(params["timestamp"]),
             stack=params.get("stackTrace"),
-            arguments=[_plain(one) for one in arguments[:20]],
+            arguments=_plain(arguments[:20]),
         )
 
     def _thrown(self, details: dict[str, Any], timestamp: float) -> None:
@@ -96,7 +100,7 @@ class Console:
             text=text[:MAX_TEXT],
             source=source,
             time_ms=time_ms or int(time.time() * 1000),
-            url=top.get("url", ""),
+            url=top.get("url", "")[:MAX_PLACE],
             line=top.get("lineNumber", -1) + 1,
             column=top.get("columnNumber", -1) + 1,
             arguments=arguments or [],
@@ -109,12 +113,13 @@ class Console:
 
 def _call(call: dict[str, Any]) -> str:
     name = call.get("functionName") or "(anonymous)"
-    return f"{name} {call.get('url', '')}:{call.get('lineNumber', 0) + 1}:{call.get('columnNumber', 0) + 1}"
+    place = f":{call.get('lineNumber', 0) + 1}:{call.get('columnNumber', 0) + 1}"
+    return f"{name[:100]} {call.get('url', '')}"[: MAX_PLACE - len(place)] + place
 
 
 def _format(arguments: list[dict[str, Any]]) -> str:
     """The arguments as DevTools would print them, `%s` and `%c` in the first one included."""
-    words = [_word(one) for one in arguments]
+    words = [_word(one)[:MAX_TEXT] for one in arguments[:MAX_WORDS]]
     if words and arguments[0].get("type") == "string" and "%" in words[0]:
         words = _fill_in(words[0], words[1:])
     return " ".join(words)
@@ -167,8 +172,14 @@ def _entry(item: dict[str, Any]) -> str:
     return f"{item['key'].get('description', '')} => {value}" if "key" in item else value
 
 
-def _plain(remote: dict[str, Any]) -> Any:
-    if "value" in remote:
-        value = remote["value"]
-        return value[:MAX_TEXT] if isinstance(value, str) else value
-    return _word(remote)[:MAX_TEXT]
+def _plain(remotes: list[dict[str, Any]]) -> list[Any]:
+    """The arguments as data, as many as there is room for. Numbers and the like are short by themselves."""
+    found: list[Any] = []
+    room = MAX_ARGUMENTS
+    for remote in remotes:
+        value: Any = remote["value"] if "value" in remote else _word(remote)
+        if isinstance(value, str):
+            value = value[: min(MAX_ARGUMENT, room)]
+            room -= len(value)
+        found.append(value)
+    return found

@@ -9,6 +9,8 @@ import msgspec
 
 from pilothouse.browser.signal import Signal
 
+FINISHED_KEPT = 200
+
 
 class Download(msgspec.Struct):
     id: str
@@ -23,6 +25,7 @@ class Download(msgspec.Struct):
 class Downloads:
     def __init__(self) -> None:
         self._by_id: dict[str, Download] = {}
+        self._dropped_bytes = 0
         self.signal = Signal()
 
     def all(self) -> list[Download]:
@@ -30,6 +33,10 @@ class Downloads:
 
     def has(self, download_id: str) -> bool:
         return download_id in self._by_id
+
+    def kept_bytes(self) -> int:
+        """What lies on the disk, also of downloads that are no longer listed."""
+        return self._dropped_bytes + sum(one.received_bytes for one in self._by_id.values() if one.state != "canceled")
 
     def begin(self, params: dict[str, Any], tab: str) -> None:
         self._by_id[params["guid"]] = Download(params["guid"], params["suggestedFilename"], params["url"], tab)
@@ -42,5 +49,12 @@ class Downloads:
             return None
         before, download.state = download.state, params["state"]
         download.received_bytes, download.total_bytes = int(params["receivedBytes"]), int(params["totalBytes"])
+        self._drop_oldest()
         self.signal.stir()
         return download if download.state != before else None
+
+    def _drop_oldest(self) -> None:
+        finished = [one for one in self._by_id.values() if one.state != "inProgress"]
+        for one in finished[: max(len(finished) - FINISHED_KEPT, 0)]:
+            del self._by_id[one.id]
+            self._dropped_bytes += one.received_bytes if one.state == "completed" else 0

@@ -19,6 +19,9 @@ from pilothouse.cdp.connection import Channel, ProtocolError
 RING = 1000
 FRAMES_KEPT = 200
 FRAME_MAX_CHARS = 10_000
+URL_SHOWN_CHARS = 2_048
+URL_MAX_CHARS = 65_536
+EXTRA_PER_ID = 4  # headers sent and received, of a request and of one redirect
 # Kinds that may stay open for as long as they like: nobody waits for them.
 _STREAMS = {"EventSource", "WebSocket", "Ping", "Media", "Prefetch", "Preflight", "CSPViolationReport", "Manifest"}
 # What scripts and documents are made of; pictures, fonts and icons may come late.
@@ -39,12 +42,13 @@ class Message(msgspec.Struct, frozen=True):
 class Request(msgspec.Struct):
     id: str
     number: int
-    url: str
+    url: str  # as it is shown: cut
     method: str
     type: str
     started_ms: int
     channel: Channel
     browser_id: str
+    whole_url: str  # as it is matched
     loader_id: str = ""
     request_headers: dict[str, str] = {}
     post_data: str = ""
@@ -119,6 +123,13 @@ class Network:
             one.failure = one.failure or "the page was left"
             self._done(one)
 
+    def ended(self, channel: Channel) -> None:
+        """A frame or worker is gone: nobody will ever hear how its requests ended."""
+        for one in [one for one in self._current.values() if one.channel is channel]:
+            if not one.status:
+                one.failure = one.failure or "the frame or worker that asked is gone"
+            self._done(one)
+
     def clear(self) -> int:
         count = len(self._ring)
         self._ring = {one.id: one for one in self._current.values()}
@@ -165,13 +176,15 @@ class Network:
 
     # Requests
 
-    def _add(self, channel: Channel, browser_id: str, **fields: Any) -> Request:
+    def _add(self, channel: Channel, browser_id: str, url: str, **fields: Any) -> Request:
         self.last_number = number = next(self._numbers)
         request = Request(
             id=f"r{number}",
             number=number,
             channel=channel,
             browser_id=browser_id,
+            url=_shown(url),
+            whole_url=url[:URL_MAX_CHARS],
             started_ms=int(time.time() * 1000),
             frames=[],
             timing={},
@@ -196,12 +209,12 @@ class Network:
         before = self._current.get(browser_id)
         if before and (redirect := params.get("redirectResponse")):
             self._take_response(before, redirect)
-            before.redirected_to = sent["url"]
+            before.redirected_to = _shown(sent["url"])
             self._done(before)
         self._add(
             channel,
             browser_id,
-            url=sent["url"],
+            sent["url"],
             method=sent["method"],
             loader_id=params.get("loaderId", ""),
             type=params.get("type", "Other"),
@@ -216,8 +229,12 @@ class Network:
         request = self._current.get(params["requestId"])
         if request:
             self._merge(request, side, params["headers"])
-        elif len(self._extra) < RING:
-            self._extra.setdefault(params["requestId"], []).append((side, params["headers"]))
+            return
+        kept = self._extra.setdefault(params["requestId"], [])
+        kept.append((side, params["headers"]))
+        del kept[:-EXTRA_PER_ID]
+        if len(self._extra) > RING:  # some never come, of data: addresses and of requests that ended before
+            del self._extra[next(iter(self._extra))]
 
     @staticmethod
     def _merge(request: Request, side: str, headers: dict[str, str]) -> None:
@@ -264,7 +281,7 @@ class Network:
             self._done(request)
 
     def _reason(self, request: Request, reason: str) -> str:
-        return self._explain(request.url) or reason if "SOCKS" in reason else reason
+        return self._explain(request.whole_url) or reason if "SOCKS" in reason else reason
 
     def _done(self, request: Request) -> None:
         request.done = True
@@ -284,7 +301,7 @@ class Network:
         self._add(
             channel,
             params["requestId"],
-            url=params["url"],
+            params["url"],
             method="GET",
             type="WebSocket",
             initiator=_initiator(params.get("initiator", {})),
@@ -328,11 +345,15 @@ def _now() -> int:
     return int(time.time() * 1000)
 
 
+def _shown(url: str) -> str:
+    return url if len(url) <= URL_SHOWN_CHARS else url[: URL_SHOWN_CHARS - 1] + "…"
+
+
 def _initiator(initiator: dict[str, Any]) -> str:
     calls = initiator.get("stack", {}).get("callFrames", [])
     if calls:
-        return f"{initiator['type']} {calls[0]['url']}:{calls[0]['lineNumber'] + 1}"
-    place = f" {initiator['url']}" if initiator.get("url") else ""
+        return f"{initiator['type']} {_shown(calls[0]['url'])}:{calls[0]['lineNumber'] + 1}"
+    place = f" {_shown(initiator['url'])}" if initiator.get("url") else ""
     return f"{initiator.get('type', 'other')}{place}"
 
 

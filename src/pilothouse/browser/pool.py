@@ -10,7 +10,7 @@ from typing import Protocol
 
 from pilothouse.browser.browser import Browser, Context, Gateway
 from pilothouse.browser.circuit import Circuit
-from pilothouse.cdp.connection import Connection, ProtocolError
+from pilothouse.cdp.connection import Connection
 from pilothouse.errors import Failure
 
 log = logging.getLogger(__name__)
@@ -30,12 +30,13 @@ class Pool:
         self._browser: Browser | None = None
         self._starting = asyncio.Lock()
         self._warm: asyncio.Task[Context] | None = None
+        self._closings: set[asyncio.Task[None]] = set()
         self._closing = False
         self._circuit = Circuit("the browser")
 
     async def take(self) -> Context:
         """A context with one tab: the warm one if it is ready, and another is warmed at once."""
-        context = await self._warmed() or await self._make()
+        context = await self._warmed() or await self._made()
         self.warm_up()
         return context
 
@@ -58,26 +59,57 @@ class Pool:
         warm = self._warm
         if warm is None:
             return None
-        try:
-            context = await asyncio.shield(warm)
-        except (Failure, ProtocolError):
-            context = None  # the caller's own try will say what is wrong
+        await asyncio.wait({warm})  # whatever became of it; only the caller's own end passes through
         if self._warm is not warm:
             return await self._warmed()  # somebody else was first
         self._warm = None
-        if context and not (context.browser.alive and context.tabs):
-            await context.close()
-            return None
-        return context
+        if warm.cancelled() or warm.exception():
+            return None  # the caller's own try will say what is wrong
+        context = warm.result()
+        if context.browser.alive and context.tabs:
+            return context
+        self._discard(context)
+        return None
+
+    async def _made(self) -> Context:
+        """One made for this caller. Who stops waiting breaks nothing off: a start that took too long once would
+        take too long for ever."""
+        making = asyncio.create_task(self._make())
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            self._leave(making)
+            raise
+
+    def _leave(self, making: "asyncio.Task[Context]") -> None:
+        making.add_done_callback(_noted)
+        if self._warm is None and not self._closing:
+            self._warm = making
+        else:
+            making.add_done_callback(self._unwanted)
+
+    def _unwanted(self, making: "asyncio.Task[Context]") -> None:
+        if not making.cancelled() and not making.exception():
+            self._discard(making.result())
+
+    def _discard(self, context: Context) -> None:
+        """Close it, and let nobody wait: it may be a browser that no longer answers."""
+        task = asyncio.create_task(context.close())
+        self._closings.add(task)
+        task.add_done_callback(self._closings.discard)
 
     async def _make(self) -> Context:
         browser = await self._running()
         gateway = await self._gateway()
+        context = None
         try:
             context = await browser.open_context(gateway)
             await context.open_tab()
         except BaseException:
-            gateway.close()
+            if context:
+                self._discard(context)  # and its gateway with it
+            else:
+                gateway.close()
             raise
         return context
 

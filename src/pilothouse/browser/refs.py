@@ -1,12 +1,14 @@
 """Numbers for elements: `e12` is used once in a tab, over all its documents and frames.
 
 Above: snapshot, locate, tab. Below: nothing. A world numbers its own elements; here each (world, local number) gets
-one number of the tab and keeps it. A ref whose world is gone can never mean anything else.
+one number of the tab and keeps it. A ref whose world is gone can never mean anything else; nor can one of those
+that were dropped as the oldest of too many.
 """
 
 import re
 
 PLACEHOLDER = re.compile("\u0001(\\d+)\u0001")
+MAX_REFS = 50_000
 _REF = re.compile(r"e([1-9]\d{0,8})\Z")
 
 
@@ -23,7 +25,13 @@ class Refs:
             self._last = found = self._last + 1
             self._numbers[key] = found
             self._places[found] = key
+            self._drop_oldest()
         return f"e{found}"
+
+    def _drop_oldest(self) -> None:
+        while len(self._numbers) > MAX_REFS:
+            key = next(iter(self._numbers))
+            del self._places[self._numbers.pop(key)]
 
     def place(self, ref: str) -> tuple[str, int] | None:
         """The world and local number behind `e12`; None when it was never given or its document is gone."""

@@ -4,6 +4,7 @@ Above: tools. Below: locate, cdp.
 """
 
 import re
+from collections import deque
 from typing import Any
 
 from pilothouse.browser.frames import Frame
@@ -13,10 +14,14 @@ from pilothouse.browser.tab import Tab
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 
-_FUNCTION = re.compile(r"\s*(async\b\s*)?(function\b|\(?[\w\s,{}\[\]=.]*\)?\s*=>)")
+# Callers' text may be long and odd: nothing here ever goes back over what it has read.
+_FUNCTION = re.compile(
+    r"\s*+(?:async\b\s*+)?+(?:function\b|\(?+[\w\s,{}\[\].]*+(?:=(?!>)[\w\s,{}\[\].]*+)*+\)?+\s*+=>)"
+)
 _RETURN = re.compile(r"\breturn\b")
-# Where a statement may end. A line that begins with a sign may go on with the line before it.
-_ENDS = re.compile(r";(?=\s*\S)|\n(?=\s*[\w$\"'{!])")
+_BREAK = re.compile(r"[;\n]\s*+")
+# A line that begins with another sign may go on with the line before it.
+_BEGINS = re.compile(r"[\w$\"'{!]")
 MOST_SPLITS = 5
 # What JSON would turn into {}: elements as their source, collections as lists.
 _PLAIN = """((value) => {
@@ -70,7 +75,7 @@ class _Script:
         return reply
 
     def _as_expression(self, expression: str) -> str:
-        if _FUNCTION.match(expression):
+        if is_function(expression):
             body = f"const f = ({expression}\n); return typeof f === 'function' ? f(...all) : f;"
             return f"async (...all) => {{ {body} }}"
         return f"async ({self._names}) => ({expression}\n)"
@@ -80,8 +85,8 @@ class _Script:
         whole = f"async ({self._names}) => {{ {source}\n;}}"
         if _RETURN.search(source):
             return whole
-        for end in list(_ENDS.finditer(source))[: -MOST_SPLITS - 1 : -1]:
-            head, last = source[: end.end()], source[end.end() :]
+        for end in reversed(last_ends(source)):
+            head, last = source[:end], source[end:]
             declaration = f"async ({self._names}) => {{ {head} return ({last}\n) }}"
             if await self._parses(declaration) and await self._parses(f"async () => {{ {head}\n}}"):
                 return declaration
@@ -122,6 +127,21 @@ class _Script:
             userGesture=True,
             timeout=self._timeout,
         )
+
+
+def is_function(expression: str) -> bool:
+    """Whether it looks like one; whether it is one, the page will tell."""
+    return _FUNCTION.match(expression) is not None
+
+
+def last_ends(source: str) -> list[int]:
+    """Where the last few statements may begin."""
+    found: deque[int] = deque(maxlen=MOST_SPLITS)
+    for one in _BREAK.finditer(source):
+        end = one.end()
+        if end < len(source) and (source[one.start()] == ";" or _BEGINS.match(source, end)):
+            found.append(end)
+    return list(found)
 
 
 def _is_syntax_error(reply: dict[str, Any]) -> bool:

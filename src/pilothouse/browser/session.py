@@ -17,9 +17,15 @@ from pilothouse.browser.terms import Terms
 from pilothouse.browser.watch import Watch
 from pilothouse.errors import Failure
 
+POPUP_FRESH_S = 10.0  # for so long a tab that a page opened counts as the next one
+
 
 class Options(msgspec.Struct, frozen=True):
-    """What a session was opened with."""
+    """What a session was opened with.
+
+    `timeout_ms` holds for calls of tools that declare none; navigate, go_back, go_forward, reload, evaluate_js,
+    wait_for and wait_for_new_tab declare their own, which their schema shows.
+    """
 
     browser: str = "isolated"
     headless: bool = True
@@ -59,7 +65,7 @@ class Session:
         self._moving_in = asyncio.Lock()
         self._turned_away: set[Tab] = set()
         self._closing: set[asyncio.Task[None]] = set()
-        self._popups: list[str] = []  # tabs opened by pages that nobody has waited for yet
+        self._popups: dict[str, float] = {}  # tabs opened by pages that nobody has waited for yet, and when
         self._popped = Signal()
 
     @property
@@ -81,6 +87,7 @@ class Session:
             if self._context:
                 await self._context.close()
             self._tabs.clear()
+            self._popups.clear()
             self._context = context = await self._take()
             self._dress(context)
             for tab in context.tabs:
@@ -113,9 +120,12 @@ class Session:
 
     async def next_tab(self, timeout: float) -> Tab | None:
         """The next tab that a page opens; one that a page opened a moment ago counts, once."""
-        if not self._popups:
-            await self._popped.until(lambda: self._popups, timeout)
-        name = self._popups.pop(0) if self._popups else ""
+        oldest = asyncio.get_running_loop().time() - POPUP_FRESH_S
+        self._popups = {name: when for name, when in self._popups.items() if when >= oldest}
+        if not await self._popped.until(lambda: self._popups, timeout):
+            return None
+        name = next(iter(self._popups))
+        del self._popups[name]
         return self._tabs.get(name)
 
     def check_room(self) -> None:
@@ -152,7 +162,7 @@ class Session:
         opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
         by = opener.name if opener else "a tab that is closed now"
         self.watch.add("tab_opened", tab.name, f"{tab.name} opened by {by}")
-        self._popups.append(tab.name)
+        self._popups[tab.name] = asyncio.get_running_loop().time()
         self._popped.stir()
 
     def _turn_away(self, tab: Tab) -> None:
@@ -173,7 +183,7 @@ class Session:
 
     def shut(self, tab: Tab) -> None:
         self._tabs.pop(tab.name, None)
-        self._popups = [name for name in self._popups if name != tab.name]
+        self._popups.pop(tab.name, None)
         if tab in self._turned_away:
             self._turned_away.discard(tab)
             return

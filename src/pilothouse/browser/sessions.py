@@ -4,6 +4,8 @@ Above: gate, the tools of the set `sessions`. Below: session, pool.
 """
 
 import asyncio
+import contextlib
+import logging
 import secrets
 import shutil
 from collections.abc import Callable
@@ -14,6 +16,8 @@ from pilothouse.browser.session import Options, Session
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.watch import Event
 from pilothouse.errors import Failure
+
+log = logging.getLogger(__name__)
 
 SWEEP_S = 30.0
 
@@ -40,6 +44,7 @@ class Sessions:
         self.terms = terms
         self._open: dict[str, Session] = {}
         self._listeners: set[Listener] = set()
+        self._endings: set[asyncio.Task[None]] = set()
         self._sweeper = asyncio.create_task(self._sweep())
 
     async def open(self, owner: Owner, options: Options) -> Session:
@@ -71,6 +76,7 @@ class Sessions:
         except BaseException:
             self._open.pop(session_id, None)
             session.closed = True  # another call may wait to move in
+            self._end(session)  # it may have a context already; who gave up does not wait for its end
             raise
         return session
 
@@ -104,8 +110,13 @@ class Sessions:
 
     async def close(self, session: Session) -> None:
         if self._open.pop(session.id, None):
-            await session.close()
-            await asyncio.to_thread(_remove_if_empty, session.folder)
+            await asyncio.shield(self._end(session))  # nobody else can close it any more
+
+    def _end(self, session: Session) -> "asyncio.Task[None]":
+        task = asyncio.create_task(_ended(session))
+        self._endings.add(task)  # a task that nobody holds may vanish
+        task.add_done_callback(self._endings.discard)
+        return task
 
     async def close_connection(self, connection: str) -> None:
         gone = [session for session in self._open.values() if connection and session.owner[1] == connection]
@@ -129,7 +140,13 @@ class Sessions:
             await asyncio.sleep(min(SWEEP_S, self._idle_s))
             for session in list(self._open.values()):
                 if not session.busy and loop.time() - session.used_at > self._idle_s:
-                    await self.close(session)
+                    await self._sweep_out(session)
+
+    async def _sweep_out(self, session: Session) -> None:
+        try:
+            await self.close(session)
+        except Exception:  # one that cannot be closed must not keep the others open for ever
+            log.exception("the idle session %s could not be closed", session.id[:6])
 
 
 class OwnSessions:
@@ -156,6 +173,12 @@ class OwnSessions:
         await self._sessions.close(session)
 
 
+async def _ended(session: Session) -> None:
+    await session.close()
+    await asyncio.to_thread(_remove_if_empty, session.folder)
+
+
 def _remove_if_empty(folder: Path) -> None:
-    if folder.exists() and not any(folder.iterdir()):
-        shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):  # a folder that cannot be read or is gone already is left as it is
+        if not any(folder.iterdir()):
+            shutil.rmtree(folder, ignore_errors=True)

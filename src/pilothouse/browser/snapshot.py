@@ -6,7 +6,9 @@ Above: tools. Below: unseen (what the walker cannot see by itself), tab, refs, w
 import asyncio
 import re
 from collections import Counter
+from collections.abc import Iterable
 from difflib import SequenceMatcher
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -24,6 +26,7 @@ from pilothouse.errors import Failure
 
 DEFAULT_BUDGET = 2500
 DIFF_SHARE = 0.4
+MOST_PAIRS = 100_000  # the matcher's time grows with their third half power: this many repeating lines take 0.3 s
 FRAME_TIMEOUT_S = 3.0
 PAGE_TIMEOUT_S = 20.0
 MAX_FRAME_DEPTH = 5
@@ -239,10 +242,20 @@ def _difference(seen: Seen, lines: list[str]) -> list[str] | None:
     """Changed lines with `+` and `-`; None when there is nothing to compare with, or too much has changed."""
     if not seen.lines:
         return None
+    head = _alike(seen.lines, lines)
+    tail = _alike(reversed(seen.lines[head:]), reversed(lines[head:]))
+    old, new = seen.lines[head : len(seen.lines) - tail], lines[head : len(lines) - tail]
+    if len(old) * len(new) > MOST_PAIRS:
+        return None
     changed: list[str] = []
-    for kind, a, b, c, d in SequenceMatcher(None, seen.lines, lines, autojunk=False).get_opcodes():
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal":
-            changed += [f"- {line.strip()}" for line in seen.lines[a:b]]
-            changed += [f"+ {line}" for line in lines[c:d]]
+            changed += [f"- {line.strip()}" for line in old[a:b]]
+            changed += [f"+ {line}" for line in new[c:d]]
     whole = sum(len(line) for line in lines)
     return changed if sum(len(line) for line in changed) <= max(DIFF_SHARE * whole, 200) else None
+
+
+def _alike(old: Iterable[str], new: Iterable[str]) -> int:
+    """How many lines are the same from the beginning."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))

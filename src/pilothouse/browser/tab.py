@@ -363,7 +363,9 @@ class Tab:
             self._home.report("file_chooser", self, "the page asks for a file: call upload_file")
 
     def _script_failed(self, line: Line) -> None:
-        """A page may fail ten thousand times a second; a few lines a second are news."""
+        """A page may fail ten thousand times a second; a few lines a second are news. A missing icon is none."""
+        if line.source == "network" and line.url.endswith("/favicon.ico"):
+            return
         now = asyncio.get_running_loop().time()
         self._errors_told = [told for told in self._errors_told if now - told < 1]
         if len(self._errors_told) < ERRORS_TOLD_PER_SECOND:

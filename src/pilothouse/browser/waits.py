@@ -5,7 +5,7 @@ Above: tools. Below: tab, script, world.
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -21,9 +21,11 @@ from pilothouse.browser.world import WorldGone
 from pilothouse.errors import Failure
 
 SLICE_S = 1.0  # after which a page is asked anew
+PAUSE_S = 0.05  # before a document that could not answer is asked anew, unless something happens first
 _POLL = """async () => {
   const end = performance.now() + %d;
-  while (!(await (%s
+  const value = (one) => typeof one === "function" ? one() : one;
+  while (!(await value(%s
   ))) { if (performance.now() > end) return false; await new Promise((done) => setTimeout(done, 30)); }
   return true;
 }"""
@@ -58,7 +60,7 @@ async def wait_for(tab: Tab, conditions: Conditions, timeout: float) -> str:
     return done.pop().result()
 
 
-def _drop(tasks: "Iterable[asyncio.Task[str]]") -> None:
+def _drop(tasks: "Iterable[asyncio.Task[Any]]") -> None:
     """Whatever these still find out, nobody asks any more."""
     for task in tasks:
         task.cancel()
@@ -89,31 +91,39 @@ async def _hindered(tab: Tab) -> str:
 
 async def _appears(tab: Tab, conditions: dict[str, str], name: str) -> str:
     """In any frame; one that comes later is watched as soon as it is there."""
-    watching: dict[Frame, asyncio.Task[str]] = {}
+    watching: dict[Frame, asyncio.Task[bool]] = {}
     try:
         while True:
             frames = set(tab.frames)
+            _drop(watching.pop(frame) for frame in watching.keys() - frames)
             for frame in frames - watching.keys():
-                watching[frame] = asyncio.create_task(_shows(tab, frame, conditions, name))
+                watching[frame] = asyncio.create_task(_shows(tab, frame, conditions))
             more = asyncio.create_task(_others(tab, frames))
             done, _ = await asyncio.wait([*watching.values(), more], return_when=asyncio.FIRST_COMPLETED)
             _drop([more])
-            for task in done - {more}:
-                return task.result()
+            if any(task.result() for task in done):
+                return name
     finally:
         _drop(watching.values())
 
 
-async def _others(tab: Tab, frames: set[Frame]) -> str:
+async def _others(tab: Tab, frames: set[Frame]) -> bool:
     await tab.signal.until(lambda: set(tab.frames) != frames, SLICE_S)
-    return ""
+    return False
 
 
-async def _shows(tab: Tab, frame: Frame, conditions: dict[str, str], name: str) -> str:
-    while not (await _look(tab, frame, conditions)).get("met"):
+async def _shows(tab: Tab, frame: Frame, conditions: dict[str, str]) -> bool:
+    """False when the frame left the tab before it showed anything."""
+    while _stays(tab, frame):
+        if (await _look(tab, frame, conditions)).get("met"):
+            return True
         with contextlib.suppress(Failure):
             await reveal(frame)  # it may be inside a closed shadow root
-    return name
+    return False
+
+
+def _stays(tab: Tab, frame: Frame) -> bool:
+    return tab.frames.get(frame.id) is frame
 
 
 async def _look(tab: Tab, frame: Frame, conditions: dict[str, str]) -> dict[str, Any]:
@@ -121,22 +131,36 @@ async def _look(tab: Tab, frame: Frame, conditions: dict[str, str]) -> dict[str,
     try:
         world = await tab.frames.ready(frame, SLICE_S)
         answer = await world.call("waitFor", conditions, SLICE_S * 1000, timeout=SLICE_S + 5)
-    except WorldGone:
-        return {}
-    except Failure as failure:
-        if failure.code != "timeout":
+    except (WorldGone, Failure) as failure:
+        if not _passing(tab, failure):
             raise
+        await _pause(tab, lambda: not _stays(tab, frame))
         return {}
     if reason := answer.get("error"):
         raise Failure("bad_request", f"not a target: {reason}")
     return answer
 
 
+def _passing(tab: Tab, failure: WorldGone | Failure) -> bool:
+    """Only this document, or the process of its frame, is gone or slow; the tab goes on."""
+    return isinstance(failure, WorldGone) or (failure.code in ("timeout", "tab_closed") and not tab.hindrance())
+
+
+async def _pause(tab: Tab, over: Callable[[], object] = lambda: False) -> None:
+    """Whoever could not get an answer lets others go on before the next try: this never returns at once."""
+    await asyncio.sleep(0)
+    await tab.signal.until(over, PAUSE_S)
+
+
 async def _disappears(tab: Tab, gone: str) -> str:
-    while True:
-        answers = await asyncio.gather(*(_look(tab, frame, {"gone": gone}) for frame in tab.frames))
-        if all(answer.get("met") for answer in answers):
-            return "gone"
+    while not all(await asyncio.gather(*(_lacks(tab, frame, gone) for frame in tab.frames))):
+        pass  # each of them has waited
+    return "gone"
+
+
+async def _lacks(tab: Tab, frame: Frame, gone: str) -> bool:
+    """A frame that left the tab has taken with it whatever it showed."""
+    return bool((await _look(tab, frame, {"gone": gone})).get("met")) or not _stays(tab, frame)
 
 
 async def _ref_shows(tab: Tab, ref: str) -> str:
@@ -145,6 +169,8 @@ async def _ref_shows(tab: Tab, ref: str) -> str:
         with contextlib.suppress(WorldGone):
             if (await element.world.call("waitFor", {"ref": element.local}, SLICE_S * 1000)).get("met"):
                 return "target"
+            continue
+        await _pause(tab)
 
 
 async def _ref_goes(tab: Tab, ref: str) -> str:
@@ -156,7 +182,7 @@ async def _ref_goes(tab: Tab, ref: str) -> str:
         except WorldGone:
             return "gone"
         except Failure as failure:
-            if failure.code != "stale_ref":
+            if failure.code != "stale_ref" and not (failure.code == "tab_closed" and _passing(tab, failure)):
                 raise
             return "gone"
 
@@ -168,11 +194,13 @@ async def _arrives(tab: Tab, pattern: str) -> str:
 
 
 async def _holds(tab: Tab, function: str, end: float) -> str:
-    body = f"({function})()" if "=>" in function or function.lstrip().startswith("function") else function
     while True:
         remaining = max(end - asyncio.get_running_loop().time(), 0.1)
-        if await read(tab, _POLL % (SLICE_S * 1000, body), remaining):
+        held = await read(tab, _POLL % (SLICE_S * 1000, function.rstrip().rstrip(";")), remaining)
+        if held:
             return "function"
+        if held is None:  # the document left while it was asked
+            await _pause(tab)
 
 
 async def _idles(tab: Tab) -> str:

@@ -1,7 +1,7 @@
 """Who hears of what happens in the browsers: lasting connections, and single requests that asked for it.
 
 Above: mcp. Below: notices says how loud an event is. It never waits for a client and never keeps more than
-`MAX_UNSENT` notices for those who do not read.
+`MAX_UNSENT` notices for one that does not read; the others hear theirs.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ class Herald:
     def __init__(self) -> None:
         self._lines: dict[str, Line] = {}
         self._requests: dict[object, tuple[tuple[str, str], Listener]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._unsent: dict[object, set[asyncio.Task[None]]] = {}
 
     def knows(self, connection: str) -> bool:
         return connection in self._lines
@@ -39,6 +39,8 @@ class Herald:
 
     def remove(self, connection: str) -> None:
         self._lines.pop(connection, None)
+        for task in self._unsent.pop(connection, ()):
+            task.cancel()
 
     @contextlib.contextmanager
     def listening(self, key: str, connection: str, listener: Listener) -> Generator[None]:
@@ -51,11 +53,11 @@ class Herald:
             del self._requests[token]
 
     def tell(self, key: str, connection: str, event: Event) -> None:
-        for owner, listener in tuple(self._requests.values()):
+        for token, (owner, listener) in tuple(self._requests.items()):
             if owner == (key, connection):
-                self.spawn(listener(event))
+                self.spawn(token, listener(event))
         if connection in self._lines:
-            self.spawn(self._tell(self._lines[connection], event))
+            self.spawn(connection, self._tell(self._lines[connection], event))
 
     async def _tell(self, line: Line, event: Event) -> None:
         uri = notices.uri_of(event.session)
@@ -68,12 +70,19 @@ class Herald:
 
     def list_changed(self, connection: str) -> None:
         if connection in self._lines:
-            self.spawn(self._lines[connection].notify("notifications/resources/list_changed", None))
+            self.spawn(connection, self._lines[connection].notify("notifications/resources/list_changed", None))
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        if len(self._tasks) >= MAX_UNSENT:
+    def spawn(self, receiver: object, work: Coroutine[Any, Any, None]) -> None:
+        """Send a notice to `receiver`, unless too many wait for it already."""
+        unsent = self._unsent.setdefault(receiver, set())
+        if len(unsent) >= MAX_UNSENT:
             work.close()
             return
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        unsent.add(task)
+        task.add_done_callback(lambda done: self._sent(receiver, unsent, done))
+
+    def _sent(self, receiver: object, unsent: set[asyncio.Task[None]], done: asyncio.Task[None]) -> None:
+        unsent.discard(done)
+        if not unsent and self._unsent.get(receiver) is unsent:
+            del self._unsent[receiver]

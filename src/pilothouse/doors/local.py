@@ -47,7 +47,8 @@ class Speaker(Protocol):
     def close(self) -> None: ...
 
 
-Open = Callable[[Caller, Callable[[bytes], None]], Speaker]
+# The caller, how to send a line, and how many bytes the client has not read yet.
+Open = Callable[[Caller, Callable[[bytes], None], Callable[[], int]], Speaker]
 # Asked by another version of us whether this daemon may end; the answer goes back as it is.
 Stop = Callable[[str], dict[str, Any]]
 
@@ -188,7 +189,7 @@ class _Line(asyncio.Protocol):
 
     async def _open(self, hello: Hello) -> None:
         opener = await self._door.doors[hello.door]()
-        self._speaker = opener(hello.caller(), self.send)
+        self._speaker = opener(hello.caller(), self.send, self._transport.get_write_buffer_size)
         for raw in self._early:
             self._speaker.feed(raw)
         self._early.clear()

@@ -6,6 +6,7 @@ SDK takes 0.9 s to import. Below: gate. Handlers return plain dicts in wire form
 
 import contextlib
 import os
+import weakref
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, cast
@@ -94,9 +95,7 @@ class McpDoor:
         self._buses: dict[str, tuple[InMemorySubscriptionBus, ListenHandler]] = {}
         self._busy: set[tuple[str, wire.Id]] = set()
         self.server = self._build()
-        self._manager = StreamableHTTPSessionManager(
-            self.server, event_store=_Replay(), retry_interval=1000, max_sessions=1000
-        )
+        self._manager = _Manager(self.server, retry_interval=1000, max_sessions=1000)
 
     def _build(self) -> Server[Any]:
         server = _Server(
@@ -268,7 +267,7 @@ class McpDoor:
 
     def publish(self, key: str, event: ServerEvent) -> None:
         if key in self._buses:
-            self._herald.spawn(self._buses[key][0].publish(event))
+            self._herald.spawn(("bus", key), self._buses[key][0].publish(event))
 
     def _on_event(self, key: str, connection: str, event: Event) -> None:
         self.publish(key, ResourceUpdated(uri=notices.uri_of(event.session)))
@@ -309,9 +308,9 @@ class McpDoor:
         for _, listening in self._buses.values():
             listening.close()
 
-    def open(self, caller: Caller, send: Callable[[bytes], None]) -> Pipe:
+    def open(self, caller: Caller, send: Callable[[bytes], None], unsent_bytes: Callable[[], int]) -> Pipe:
         """A new line of messages: each request is served in the generation it speaks."""
-        pipe = Pipe(send, refusal=NoBackChannelError)
+        pipe = Pipe(send, unsent_bytes, refusal=NoBackChannelError)
         pipe.transport = TransportContext(kind="stdio", can_send_request=True)
         pipe.metadata = ServerMessageMetadata(request_context=caller)
         legacy = Connection.for_loop(pipe, session_id=caller.connection)
@@ -401,37 +400,82 @@ class _Client:
         self._door.publish(self._key, ToolsListChanged() if kind == "tools" else PromptsListChanged())
 
 
-class _Replay(EventStore):
-    """The last messages of all HTTP streams, so that a client whose stream broke can fetch what it missed."""
+class _Manager(StreamableHTTPSessionManager):
+    """Gives each session a memory of its own. The SDK would give all the same one, and as it names a stream by its
+    request's id and we number the events, a client could fetch what was answered to others."""
 
-    def __init__(self, max_events: int = 256, max_bytes: int = 4 * 1024 * 1024) -> None:
-        self._events: deque[tuple[int, str, types.JSONRPCMessage | None]] = deque()
-        self._max_events, self._max_bytes = max_events, max_bytes
-        self._bytes = self._next = 0
+    def __init__(self, app: Server[Any], *, retry_interval: int, max_sessions: int) -> None:
+        self._replays = _Replays()
+        super().__init__(app, retry_interval=retry_interval, max_sessions=max_sessions)
+
+    @property
+    def event_store(self) -> EventStore | None:  # the SDK reads it once for each session it opens
+        return self._replays.open()
+
+    @event_store.setter
+    def event_store(self, store: EventStore | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The SDK's constructor sets the one that all would share."""
+
+
+class _Replays:
+    """The memories of all living sessions. Together they have a limit too: the largest gives way."""
+
+    def __init__(self, max_bytes: int = 64 * 1024 * 1024) -> None:
+        self._living: weakref.WeakSet[_Replay] = weakref.WeakSet()
+        self._max_bytes = max_bytes
+
+    def open(self) -> "_Replay":
+        made = _Replay(self._shrink)
+        self._living.add(made)
+        return made
+
+    def _shrink(self) -> None:
+        while sum(one.bytes for one in self._living) > self._max_bytes:
+            max(self._living, key=lambda one: one.bytes).forget_oldest()
+
+
+class _Replay(EventStore):
+    """The last messages of one session's streams, so that a client whose stream broke can fetch what it missed."""
+
+    def __init__(
+        self, grown: Callable[[], None] = lambda: None, max_events: int = 256, max_bytes: int = 4 * 1024 * 1024
+    ) -> None:
+        self._events: deque[tuple[int, str, types.JSONRPCMessage | None, int]] = deque()
+        self._grown, self._max_events, self._max_bytes = grown, max_events, max_bytes
+        self._next = 0
+        self.bytes = 0
 
     async def store_event(self, stream_id: str, message: types.JSONRPCMessage | None) -> str:
         self._next += 1
-        self._bytes += _weight(message)
-        self._events.append((self._next, stream_id, message))
+        weight = _weight(message.model_dump()) if message is not None else 0
+        self.bytes += weight
+        self._events.append((self._next, stream_id, message, weight))
         # Pictures are what weighs: they push out everything older, so that an idle daemon keeps little.
-        while len(self._events) > self._max_events or (self._bytes > self._max_bytes and len(self._events) > 1):
-            self._bytes -= _weight(self._events.popleft()[2])
+        while len(self._events) > self._max_events or (self.bytes > self._max_bytes and len(self._events) > 1):
+            self.forget_oldest()
+        self._grown()
         return str(self._next)
+
+    def forget_oldest(self) -> None:
+        self.bytes -= self._events.popleft()[3]
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
         last = next((event for event in self._events if str(event[0]) == last_event_id), None)
         if last is None:
             return None
-        for number, stream, message in tuple(self._events):
+        for number, stream, message, _ in tuple(self._events):
             if number > last[0] and stream == last[1] and message is not None:
                 await send_callback(EventMessage(message, str(number)))
         return last[1]
 
 
-def _weight(message: types.JSONRPCMessage | None) -> int:
-    if not isinstance(message, types.JSONRPCResponse):
-        return 0
-    return sum(len(part.get("data") or part.get("text") or "") for part in message.result.get("content", ()))
+def _weight(value: Any) -> int:
+    """About how many bytes plain data takes."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(len(str(key)) + _weight(item) for key, item in cast(Wire, value).items())
+    return 8 + sum(map(_weight, cast(list[Any], value))) if isinstance(value, list) else 8
 
 
 _JSON = {"mimeType": "application/json"}

@@ -14,6 +14,9 @@ import anyio
 from pilothouse.doors import wire
 
 MAX_IN_FLIGHT = 256
+MAX_UNSENT_BYTES = 4 * 1024 * 1024
+# What a client may miss. The rest of the notifications belong to a request of its own or of ours.
+_ADVISORY = tuple(f"notifications/{kind}" for kind in ("message", "progress", "resources/", "tools/", "prompts/"))
 
 Params = Mapping[str, Any] | None
 Answer = Callable[["Exchange", str, Params], Awaitable[dict[str, Any]]]
@@ -52,9 +55,11 @@ class Exchange:
 
 
 class Pipe:
-    """Both directions of one connection. `send` must not block: it drops or buffers."""
+    """Both directions of one connection. `send` must not block: it buffers, and `unsent_bytes` says how much."""
 
-    def __init__(self, send: Callable[[bytes], None], *, refusal: Callable[[str], Exception]) -> None:
+    def __init__(
+        self, send: Callable[[bytes], None], unsent_bytes: Callable[[], int], *, refusal: Callable[[str], Exception]
+    ) -> None:
         self.refusal = refusal
         self.transport: Any = None
         self.metadata: Any = None
@@ -62,6 +67,7 @@ class Pipe:
         self.notice: Notice
         self.on_close: Callable[[], None] = lambda: None
         self._send = send
+        self._unsent_bytes = unsent_bytes
         self._closed = False
         self._numbers = itertools.count(1)
         self._in_flight: dict[wire.Id, tuple[Exchange, asyncio.Task[None]]] = {}
@@ -98,6 +104,9 @@ class Pipe:
         self.on_close()
 
     async def notify(self, method: str, params: Params, opts: Any = None) -> None:
+        """Dropped when the client does not read: pages make events without end, and we would keep them all."""
+        if method.startswith(_ADVISORY) and self._unsent_bytes() > MAX_UNSENT_BYTES:
+            return
         message: wire.Message = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             message["params"] = params
@@ -127,15 +136,13 @@ class Pipe:
         exchange = Exchange(self, ident, _progress_token(message.get("params")))
         task = asyncio.get_running_loop().create_task(self._serve(exchange, message))
         self._in_flight[ident] = (exchange, task)
+        # Not a `finally` in the task: one that is cancelled before its first step never gets there.
+        task.add_done_callback(lambda _: self._in_flight.pop(ident))
 
     async def _serve(self, exchange: Exchange, message: wire.Message) -> None:
-        ident: wire.Id = message["id"]
-        try:
-            body = await self.answer(exchange, message["method"], message.get("params"))
-        finally:
-            del self._in_flight[ident]
+        body = await self.answer(exchange, message["method"], message.get("params"))
         if not exchange.cancel_requested.is_set():
-            self.write({"jsonrpc": "2.0", "id": ident, **body})
+            self.write({"jsonrpc": "2.0", "id": message["id"], **body})
 
     def _observe(self, message: wire.Message) -> None:
         method: str = message["method"]

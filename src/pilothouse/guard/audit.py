@@ -31,6 +31,8 @@ _MAX_DEPTH = 5
 _MAX_ARGS_BYTES = 8_192
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
 _SYNCED = {Access.WRITE, Access.SENSITIVE}
+# What goes into a page may be a password, and a ref like `e12` or a selector does not tell: its length has to do.
+_TYPED = {"text", "value", "data"}
 _sync = getattr(os, "fdatasync", os.fsync)  # macOS and Windows have no fdatasync
 
 
@@ -162,11 +164,35 @@ def _before(question: Question) -> dict[str, Any]:
         "session": question.session,
         "tool": question.tool,
         "access": question.access.value,
-        "args": _short_args(question.args),
+        "args": _short_args(_public(question)),
         "urls": [redact_text(_short(url, 0)) for url in question.urls[:_MAX_ITEMS]],
         "browser": question.browser,
         "mode": question.mode,
     }
+
+
+def _public(question: Question) -> dict[str, Any]:
+    """The arguments without what is typed. What only reads types nothing: its `text` is what it looks for."""
+    args = question.args
+    if question.access not in _SYNCED:
+        return args
+    if question.tool == "batch":  # each step has a record of its own, made when its arguments have their names
+        args = {**args, "steps": [step["tool"] for step in args.get("steps", ())]}
+    if question.tool == "evaluate_js" and "args" in args:
+        args = {**args, "args": f"({len(args['args'])} items)"}
+    return _without_typed(args)
+
+
+def _without_typed(value: Any) -> Any:
+    if isinstance(value, dict):
+        fields = cast(dict[Any, Any], value)
+        return {
+            key: f"({len(str(item))} characters)" if key in _TYPED else _without_typed(item)
+            for key, item in fields.items()
+        }
+    if isinstance(value, list):
+        return [_without_typed(item) for item in cast(list[Any], value)]
+    return value
 
 
 def _short_args(args: dict[str, Any]) -> Any:
@@ -177,7 +203,7 @@ def _short_args(args: dict[str, Any]) -> Any:
 
 
 def _short(value: Any, depth: int) -> Any:
-    """Plain data in few bytes; what is typed into something that is called a password is masked."""
+    """Plain data in few bytes."""
     if isinstance(value, str):
         text = value[:_MAX_STRING].encode("utf-8", "replace").decode()  # JSON has no lone surrogates
         return text if len(value) <= _MAX_STRING else f"{text}… ({len(value)} characters)"
@@ -187,20 +213,13 @@ def _short(value: Any, depth: int) -> Any:
         return "…"
     if isinstance(value, dict):
         fields = cast(dict[Any, Any], value)
-        kept = list(_without_typed_text(fields).items())[:_MAX_ITEMS]
+        kept = list(fields.items())[:_MAX_ITEMS]
         return {str(key)[:80]: _short(item, depth - 1) for key, item in kept}
     if isinstance(value, list | tuple):
         items = cast(list[Any], value)
         more = [f"… ({len(items)} items)"] if len(items) > _MAX_ITEMS else []
         return [_short(item, depth - 1) for item in items[:_MAX_ITEMS]] + more
     return _short(str(value), depth)
-
-
-def _without_typed_text(fields: dict[Any, Any]) -> dict[Any, Any]:
-    """What is typed into a field may be a password, and a ref like `e12` does not tell: its length has to do."""
-    if "target" not in fields:
-        return fields
-    return {key: f"({len(str(item))} characters)" if key in ("text", "value") else item for key, item in fields.items()}
 
 
 def _write(file: int, line: bytes, size: int) -> None:

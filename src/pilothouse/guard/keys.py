@@ -1,10 +1,11 @@
 """The secrets that say who is calling: agent keys by name, and the one key of the person.
 
 Above: the doors ask `who(secret)`. Below: errors. Each key is a 0600 file in the home, made on first use; a file that
-others can read is refused, because what they may have read is no secret any more.
+others can read is refused, because what they may have read is no secret any more (`who` passes it by).
 """
 
 import hmac
+import logging
 import os
 import re
 import secrets
@@ -15,6 +16,9 @@ from pilothouse.errors import Failure
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _MAX_BYTES = 4096
+# A link may lead anywhere, and opening a named pipe would wait for ever.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_log = logging.getLogger(__name__)
 
 
 class Keys:
@@ -22,6 +26,7 @@ class Keys:
 
     def __init__(self, home: Path) -> None:
         self._home = home
+        self._told: dict[Path, str] = {}
 
     def agent(self, name: str = "default") -> str:
         """The secret of an agent key, made if there is none yet."""
@@ -41,10 +46,22 @@ class Keys:
         given = secret.encode("utf-8", "surrogatepass")
         found: str | None = None
         for owner, path in self._all():
-            kept = _read(path)
+            kept = self._usable(path)
             if kept is not None and hmac.compare_digest(given, kept.encode()):
                 found = owner
         return found
+
+    def _usable(self, path: Path) -> str | None:
+        """A key file that is refused opens nothing; the other keys still do. The log hears of it once."""
+        try:
+            kept = _read(path)
+        except Failure as failure:
+            if self._told.get(path) != failure.message:
+                self._told[path] = failure.message
+                _log.warning("this key is not accepted: %s", failure.message)
+            return None
+        self._told.pop(path, None)
+        return kept
 
     def _all(self) -> list[tuple[str, Path]]:
         return [(f"agent:{name}", self._path(name)) for name in self.names()] + [("person", self._home / "person.key")]
@@ -86,7 +103,7 @@ def _make(path: Path) -> str:
 def _read(path: Path) -> str | None:
     """The secret in a key file; None when there is no file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        descriptor = os.open(path, _FLAGS)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -119,7 +119,7 @@ function mediaItem(at) {
 
 function boxItem(at) {
   const { el, tag, role } = at;
-  if (role === "row") return base(at, "row", "row");
+  if (role === "row") return base(at, "row", rowRole(el));
   if (CELLS.has(role)) return base(at, "cell", role);
   if (role === "table" && isLayoutTable(el)) return null;
   if (ENTRIES.has(role)) return { ...base(at, "entry", role === "listitem" ? "item" : role), name: role === "listitem" ? "" : authorName(el) };
@@ -131,7 +131,9 @@ function boxItem(at) {
     item.front = at.inner.front || attr(el, "aria-modal") === "true" || at.style.position === "fixed";
     item.ref = true;
   }
-  if (role === "table" || role === "grid" || role === "treegrid") item.rows = queryIn(el, role === "table" ? "tr" : "tr,[role=row]").length;
+  if (role === "table" || role === "grid" || role === "treegrid") {
+    item.rows = [...queryIn(el, role === "table" ? "tr" : "tr,[role=row]")].filter((row) => rowRole(row) === "row").length;
+  }
   return item;
 }
 const authorName = (el) => (isNamedByAuthor(el) ? nameOf(el) : "");
@@ -154,7 +156,10 @@ function scrollItem(at, item) {
 }
 
 function finishItem(item, ctx, out, walk) {
-  if (item.soft && !settleSoft(item, walk)) { walk.acts--; splice(out, item); return; }
+  if (item.soft && !settleSoft(item, walk)) {
+    walk.acts--;
+    if (!asStructure(item)) { splice(out, item); return; }
+  }
   const full = item.kids.some((kid) => kid.kind !== "break" && (kid.kind !== "text" || /\S/.test(kid.text)));
   if (item.act && !item.leaf && item.empty && !item.name && !full) { walk.acts--; return; }
   if (item.act && !item.soft && !item.leaf && full) item.kids = withoutEchoes(item.kids, item.name);
@@ -168,6 +173,14 @@ function finishItem(item, ctx, out, walk) {
   if (item.kind === "box" && item.name) item.kids = withoutEchoes(item.kids, item.name);
   out.push(item);
 }
+// A row or list entry that is no button after all is still a row.
+function asStructure(item) {
+  const tag = tagOf(item.el);
+  if (tag !== "tr" && tag !== "li") return false;
+  Object.assign(item, { kind: tag === "tr" ? "row" : "entry", role: tag === "tr" ? rowRole(item.el) : "item", act: false, ref: false, soft: 0, name: "" });
+  return true;
+}
+const rowRole = (el) => (tagOf(el) === "tr" && !queryIn(el, "td").length && queryIn(el, "th").length ? "header" : "row");
 // Keep it as one thing to press, or let it dissolve into what it holds? False: dissolve.
 function settleSoft(item, walk) {
   const inside = walk.acts - item.before - 1;
@@ -202,7 +215,9 @@ function isTrack(item) {
 const hasOwnText = (kids) => kids.some((kid) => kid.kind === "text" ? /\S/.test(kid.text) : kid.kind !== "break" && !kid.act && kid.kids && hasOwnText(kid.kids));
 function splice(out, item) { for (const kid of item.kids) out.push(kid); }
 const withoutEchoes = (kids, name) => kids.filter((kid) =>
-  !(kid.kind === "heading" && kid.name === name && !kid.kids.length) && !(kid.kind === "text" && !kid.hidden && clean(kid.text) === name));
+  !(kid.kind === "heading" && kid.name === name && !kid.kids.length) && !saysOnly(kid, name));
+const saysOnly = (kid, name) => kid.kind === "text" ? !kid.hidden && clean(kid.text) === name
+  : kid.kind === "group" && kid.kids.length > 0 && kid.kids.every((one) => one.kind === "break" || saysOnly(one, name));
 
 // <h3><a>Title</a></h3> is one thing to read: the link, with the heading's level.
 function finishHeading(item, full, ctx, out) {

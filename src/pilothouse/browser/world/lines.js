@@ -223,7 +223,7 @@ function itemHead(item, print) {
   }
   if (item.size) text += ` <${item.size}>`;
   if (item.level) text += ` h${item.level}`;
-  if (item.rows !== undefined) text += ` ${item.rows} rows`;
+  if (item.rows !== undefined) text += ` ${item.rows} ${item.rows === 1 ? "row" : "rows"}`;
   if (item.ref) text += ` ${refs.mark(refs.of(el))}`;
   return text;
 }
@@ -269,7 +269,7 @@ function optionsPart(el, print) {
   const all = optionsOf(el);
   const shown = print.walk.full ? 40 : 12;
   const names = [];
-  for (let i = 0; i < all.length && i < shown; i++) names.push(cut(optionText(all[i]), 40));
+  for (let i = 0; i < all.length && i < shown; i++) names.push(cut(optionText(all[i]), 40) + (matches(all[i], ":disabled") ? " (disabled)" : ""));
   return names.length ? ` options: ${names.join(" | ")}${all.length > shown ? ` …(${all.length - shown} more)` : ""}` : "";
 }
 const hrefOf = getter(HTMLAnchorElement.prototype, "href");

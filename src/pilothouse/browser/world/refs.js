@@ -9,6 +9,9 @@ const refs = (() => {
   const elements = new Map();
   const memory = new Map();
   const born = new Map();  // in which look at the page a number was first given
+  const stood = new WeakMap();  // in which look an element, numbered or not, first stood beside a numbered one
+  const families = new WeakMap();  // by parent: in which look its children were counted, and how many there were
+  const MAX = 50000;
   let last = 0;
   let moment = 0;
   let held = [[]];
@@ -19,16 +22,33 @@ const refs = (() => {
   // Each time an element is printed its memory is renewed: names change while the element stays.
   function of(el) {
     let n = numbers.get(el);
-    if (!n) {
+    if (!n || n <= last - MAX) {
       n = ++last;
+      drop(n - MAX);
       numbers.set(el, n);
       elements.set(n, new WeakRef(el));
       born.set(n, moment);
     }
     held[0].push(el);
     const parent = parentOf(el);
-    memory.set(n, { role: roleOf(el), name: callOf(el), tag: tagOf(el), parent: parent ? new WeakRef(parent) : null, seen: moment });
+    memory.set(n, { role: roleOf(el), name: callOf(el), tag: tagOf(el), parent: parent ? new WeakRef(parent) : null, kids: parent ? familyOf(parent) : 0, seen: moment });
     return n;
+  }
+  // The oldest of too many: whoever still has that number hears that it is stale, and its element gets a new one.
+  function drop(n) {
+    elements.delete(n);
+    memory.delete(n);
+    born.delete(n);
+  }
+  const elementsIn = (parent) => kidsOf(parent).filter(isElement);
+  // Once for each look: who stands there now can never be the one that replaced another that stands there too.
+  function familyOf(parent) {
+    const known = families.get(parent);
+    if (known && known.moment === moment) return known.count;
+    const kids = elementsIn(parent);
+    for (const kid of kids) if (!stood.has(kid)) stood.set(kid, moment);
+    families.set(parent, { moment, count: kids.length });
+    return kids.length;
   }
   function get(n) {
     const ref = elements.get(n);
@@ -53,13 +73,15 @@ const refs = (() => {
     return isElement(node) && tagOf(node) === around.tag && clean(textContentOf(node).slice(0, 1000)) === around.text;
   }
   // The one connected element that took its place: same role, name and surroundings, in the same parent if that
-  // still stands, and not one that was there at the same time as the old one.
+  // still stands with no fewer children (else the old one was removed, not replaced), and not one that was there at
+  // the same time as the old one.
   function twin(n) {
     const was = memory.get(n);
     const old = get(n);
     if (!was || !old) return null;
     const parent = was.parent && was.parent.deref();
     const near = parent && connectedOf(parent) ? parent : null;
+    if (near && elementsIn(near).length < was.kids) return null;
     const around = near ? null : surroundings(old);
     let found = null;
     for (const root of near ? [near] : [document, ...shadowRootsIn(document)]) {
@@ -72,7 +94,7 @@ const refs = (() => {
       }
     }
     const number = found && numbers.get(found);
-    return number && born.get(number) <= was.seen ? null : found;
+    return (number && born.get(number) <= was.seen) || (found && stood.get(found) <= was.seen) ? null : found;
   }
   // Elements of the last looks are held, so that what was removed can still be compared with what replaced it.
   const newMoment = () => {

@@ -46,6 +46,7 @@ const visibleMatch = (target) => {
 
 const shown = (n) => { const el = refs.get(n); return !!el && connectedOf(el) && isVisible(el); };
 
+// What is to go may be a text or a target ("dialog" is both): it is there as long as it is either.
 // One look: which of the conditions holds now? Answers its name, or "".
 ph.holdsNow = ({ text, gone, target, ref, goneRef }) => {
   if (ref && shown(ref)) return { met: "target" };
@@ -57,8 +58,10 @@ ph.holdsNow = ({ text, gone, target, ref, goneRef }) => {
     if (found.ref) return { met: "target", ref: found.ref };
   }
   if (gone) {
-    const there = /^(text|role|xpath|css)=|^[#.[]/.test(gone) ? visibleMatch(gone).ref : holdsText(gone);
-    if (!there) return { met: "gone" };
+    const found = visibleMatch(gone);
+    const sure = RESERVED.test(gone.trim());
+    if (sure && found.error) return { error: found.error };
+    if (!found.ref && (sure || !holdsText(gone))) return { met: "gone" };
   }
   return { met: "" };
 };

@@ -78,12 +78,18 @@ class Tool(msgspec.Struct, frozen=True):
         """The arguments as a typed struct, or `bad_request` with what was expected."""
         fields = self.arguments.__struct_fields__
         named = {self._canonical(key, fields): value for key, value in args.items()}
+        named = {key: [value] if self._wants_list(key, value) else value for key, value in named.items()}
         if len(named) < len(args):
             raise self._refusal("the same argument is given twice under two names")
         try:
             return msgspec.convert(named, self.arguments, strict=False)
         except msgspec.ValidationError as error:
             raise self._refusal(str(error)) from None
+
+    def _wants_list(self, key: str, value: Any) -> bool:
+        """One thing where a list is asked for is a list of one."""
+        kind = self.input_schema["properties"].get(key, {}).get("type")
+        return kind == "array" and isinstance(value, str | dict)
 
     def _canonical(self, key: str, fields: tuple[str, ...]) -> str:
         if key in fields:

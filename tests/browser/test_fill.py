@@ -91,7 +91,7 @@ async def test_a_form_that_fails_half_way_says_where(agent: Agent, site: PageSer
 async def test_submit_presses_enter(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("form.html"))
     done = await agent.text("fill_form", fields=[{"target": "#text", "value": "Ada"}], submit=True)
-    assert done == "filled 1 fields and pressed Enter"
+    assert done == "filled 1 field and pressed Enter"
     assert await agent.js("status.textContent") == "submitted"
 
 

@@ -58,7 +58,6 @@ class Request(msgspec.Struct):
     status_text: str = ""
     mime_type: str = ""
     response_headers: dict[str, str] = {}
-    remote_address: str = ""
     protocol: str = ""
     from_cache: bool = False
     timing: dict[str, float] = {}
@@ -258,8 +257,6 @@ class Network:
         request.protocol = response.get("protocol", "")
         request.from_cache = request.from_cache or response.get("fromDiskCache", False)
         request.timing = _phases(response.get("timing"))
-        if address := response.get("remoteIPAddress"):
-            request.remote_address = f"{address}:{response.get('remotePort', 0)}"
 
     def _cached(self, params: dict[str, Any]) -> None:
         if request := self._current.get(params["requestId"]):

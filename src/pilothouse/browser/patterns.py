@@ -32,5 +32,6 @@ def regular(pattern: str) -> Callable[[str], bool]:
     try:
         compiled = engine.compile(pattern, options)
     except engine.error as error:
-        raise Failure("bad_request", f"{pattern!r} is not a pattern: {error}") from None
+        reason = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else error
+        raise Failure("bad_request", f"{pattern!r} is not a pattern: {reason}") from None
     return lambda text: compiled.search(text) is not None

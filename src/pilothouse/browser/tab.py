@@ -371,7 +371,10 @@ class Tab:
         if len(self._errors_told) < ERRORS_TOLD_PER_SECOND:
             self._errors_told.append(now)
             where = f" ({line.url})" if line.source == "network" else ""
-            self._home.report("console_error", self, line.text.partition("\n")[0][:300] + where)
+            text = line.text.partition("\n")[0][:300]
+            if "ERR_SOCKS" in text:  # our own boundary said no; it knows why
+                text = f"Failed to load resource: {self.explain(line.url)}"
+            self._home.report("console_error", self, text + where)
 
     def _crash(self) -> None:
         self.crashed = True

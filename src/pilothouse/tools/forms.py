@@ -45,6 +45,7 @@ async def fill_form(
         except Failure as failure:
             failure.message = f"field {index + 1} of {len(fields)}: {failure.message}"
             failure.details["filled"] = done
+            failure.suggestions += [f"filled before that: {', '.join(done)}"] if done else []
             raise
         done.append(called(filled.role, filled.name))
         notes += [f"{filled.name}: {filled.note}"] if filled.note else []
@@ -52,7 +53,8 @@ async def fill_form(
     if submit:
         await hand.press_key(tab, "Enter")
     sent = " and pressed Enter" if submit else ""
-    return await acted(tab, f"filled {len(done)} fields{sent}", "; ".join(notes), snapshot)
+    count = "1 field" if len(done) == 1 else f"{len(done)} fields"
+    return await acted(tab, f"filled {count}{sent}", "; ".join(notes), snapshot)
 
 
 async def _fill_one(tab: Tab, field: Field) -> pen.Filled:

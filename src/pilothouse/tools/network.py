@@ -48,7 +48,7 @@ async def get_network_log(
         if newer(one.number, one.started_ms, since)
         and (not methods or one.method in methods)
         and (not kinds or one.type.lower() in kinds)
-        and status_min <= one.status <= status_max
+        and status_min <= _worst(one) <= status_max
         and (fits is None or fits(one.url))
     ]
     shown = found[-limit:]
@@ -84,7 +84,6 @@ async def _response(tab: Tab, request: Request) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "status_text": request.status_text,
         "response_headers": request.response_headers,
-        "remote_address": request.remote_address,
         "protocol": request.protocol,
         "timing": request.timing,
     }
@@ -100,6 +99,11 @@ async def _response(tab: Tab, request: Request) -> dict[str, Any]:
         return {**answer, "response_body": f"({len(body) * 3 // 4} bytes of {request.mime_type})"}
     text = base64.b64decode(body).decode("utf-8", "replace") if encoded else body
     return {**answer, "response_body": _cut(text, tab.terms.body_max_bytes)}
+
+
+def _worst(one: Request) -> int:
+    """A request that failed without an answer is worse than any status, and found by whoever looks for errors."""
+    return 999 if one.failure and not one.status else one.status
 
 
 def _cut(text: str, max_bytes: int) -> str:

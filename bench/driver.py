@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from bench.tools import MODULES, ROOT
+from bench.tools import MODULES, ROOT, find_node
 from tests.mcp_line import LineClient, Reply
 
 
@@ -198,7 +198,7 @@ class PlaywrightMcp(McpDriver):
     @classmethod
     def at(cls, chrome: str) -> "PlaywrightMcp":
         server = str(MODULES / "@playwright/mcp/cli.js")
-        return cls(["node", server, "--headless", "--no-sandbox", "--isolated", "--executable-path", chrome])
+        return cls([find_node().node, server, "--headless", "--no-sandbox", "--isolated", "--executable-path", chrome])
 
     def navigate(self, url: str) -> None:
         self._call("browser_navigate", url=url)
@@ -265,7 +265,7 @@ class DevtoolsMcp(McpDriver):
         ]
         # It would report its use and look for updates; a bench talks to nobody.
         quiet = {"CHROME_DEVTOOLS_MCP_NO_USAGE_STATISTICS": "1", "CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS": "1"}
-        return cls(["node", server, *flags, "--no-performance-crux"], quiet)
+        return cls([find_node().node, server, *flags, "--no-performance-crux"], quiet)
 
     def navigate(self, url: str) -> None:
         self._call("navigate_page", pageId=1, url=url)

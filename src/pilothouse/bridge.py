@@ -328,6 +328,7 @@ class Bridge:
     def _drop_link(self) -> None:
         if self._link is not None:
             self._link.close()
+            self._hello["again"] = True  # so that the next daemon can tell what was lost
         self._link = None
         self._swallow = ""
         self._waiting.clear()

@@ -27,7 +27,7 @@ from pilothouse.guard.audit import Audit
 from pilothouse.guard.policy import Policy, Question
 from pilothouse.guard.redact import redact_text, redact_tree
 from pilothouse.result import Image, Result, clean, clean_tree
-from pilothouse.tool import Progress, Registry, Step, Tool
+from pilothouse.tool import Access, Progress, Registry, Step, Tool
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,7 @@ class Defaults(msgspec.Struct, frozen=True):
     profile: str = ""
     headed: bool = False
     endpoint: str = ""
+    again: bool = False  # the connection is an old one: the daemon it knew is gone
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -174,13 +175,13 @@ class Gate:
 
     def _question(self, visit: _Visit, args: msgspec.Struct) -> Question:
         assert visit.tool
-        session, tab = visit.session, visit.tab
+        session, tab, given = visit.session, visit.tab, _given(args)
         return Question(
             caller=visit.call.caller.key,
             session=session.id if session else "",
             tool=visit.tool.name,
-            access=visit.tool.access,
-            args=_given(args),
+            access=_access(visit.tool, given),
+            args=given,
             browser=session.options.browser if session else "isolated",
             mode=session.options.mode if session else "auto",
             urls=(tab.url,) if tab else (),
@@ -266,6 +267,8 @@ class Gate:
         if visit.is_new and visit.session:
             data["session"] = visit.session.id
             lines.append(f"session: {visit.session.id}")
+            if visit.call.caller.defaults.again:
+                lines.append("Pilothouse was started anew: the tabs, cookies and refs of before are gone")
         self._add_news(visit, lines, data)
         if result.page:
             lines.append(result.page)
@@ -355,6 +358,10 @@ def _parsed(tool: Tool, args: dict[str, Any]) -> msgspec.Struct:
         return tool.parse(args)
     except UnicodeEncodeError:
         raise Failure("bad_request", f"{tool.name}: a name among the arguments is no Unicode text") from None
+
+
+def _access(tool: Tool, given: dict[str, Any]) -> Access:
+    return Access.SENSITIVE if tool.sensitive & given.keys() else tool.access
 
 
 def _given(args: msgspec.Struct) -> dict[str, Any]:

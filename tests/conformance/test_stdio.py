@@ -18,7 +18,17 @@ pytestmark = promise("E03", "E04")
 def inspect(home: Path, *args: str) -> subprocess.CompletedProcess[str]:
     env = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PILOTHOUSE_HOME": str(home)}
     bridge = str(Path(sys.executable).with_name("pilothouse"))
-    command = [str(BIN / "mcp-inspector"), "--cli", "-e", f"PILOTHOUSE_HOME={home}", bridge, "mcp", *args]
+    command = [
+        str(BIN / "mcp-inspector"),
+        "--cli",
+        "-e",
+        f"PILOTHOUSE_HOME={home}",
+        "-e",
+        "PILOTHOUSE_SERVER_PORT=0",
+        bridge,
+        "mcp",
+        *args,
+    ]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
 
 

@@ -212,7 +212,7 @@ def _too_late(tab: Tab, conditions: Conditions, timeout: float) -> Failure:
     wanted = {name: value for name, value in msgspec.structs.asdict(conditions).items() if value}
     return Failure(
         "timeout",
-        f"none of {', '.join(wanted)} came within {timeout:g} s",
+        f"{' or '.join(f'{name}={value!r}' for name, value in wanted.items())[:200]} did not come within {timeout:g} s",
         details={"conditions": wanted, "url": tab.url},
         suggestions=["get_page_state shows what is there instead"],
     )

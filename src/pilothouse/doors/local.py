@@ -33,9 +33,10 @@ class Hello(msgspec.Struct, frozen=True):
     profile: str = ""
     headed: bool = False
     endpoint: str = ""
+    again: bool = False
 
     def caller(self) -> Caller:
-        defaults = Defaults(self.tools, self.browser, self.profile, self.headed, self.endpoint)
+        defaults = Defaults(self.tools, self.browser, self.profile, self.headed, self.endpoint, self.again)
         return Caller(key="default", connection=f"local-{uuid4().hex}", door=self.door, defaults=defaults)
 
 

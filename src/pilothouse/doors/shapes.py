@@ -20,7 +20,7 @@ def tool_to_wire(tool: Tool) -> Wire:
         "outputSchema": tool.output_schema,
     }
     # The protocol assumes the worst of a tool that says nothing, which is right for writes and saves their tokens.
-    if tool.access is Access.READ:
+    if tool.access is Access.READ and not tool.sensitive:
         described["annotations"] = {"readOnlyHint": True}
     elif tool.access is Access.VISIT:
         described["annotations"] = {"destructiveHint": False}

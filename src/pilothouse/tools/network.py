@@ -49,7 +49,7 @@ async def get_network_log(
         and (not methods or one.method in methods)
         and (not kinds or one.type.lower() in kinds)
         and status_min <= _worst(one) <= status_max
-        and (fits is None or fits(one.url))
+        and (fits is None or fits(one.whole_url))
     ]
     shown = found[-limit:]
     text = f"{len(shown)} of {len(found)} requests" if found else "no requests"

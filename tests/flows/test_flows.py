@@ -1,4 +1,4 @@
-"""Whole tasks at full speed, 50 times each: every look at the page shows what the last action made of it."""
+"""Whole tasks at full speed, many times each: every look at the page shows what the last action made of it."""
 
 import os
 

@@ -251,7 +251,7 @@ def _difference(seen: Seen, lines: list[str]) -> list[str] | None:
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal":
             changed += [f"- {line.strip()}" for line in old[a:b]]
-            changed += [f"+ {line}" for line in new[c:d]]
+            changed += [f"+ {line.strip()}" for line in new[c:d]]
     whole = sum(len(line) for line in lines)
     return changed if sum(len(line) for line in changed) <= max(DIFF_SHARE * whole, 200) else None
 

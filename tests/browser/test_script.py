@@ -140,7 +140,7 @@ async def test_a_strict_content_policy_does_not_matter(agent: Agent, site: PageS
 def test_odd_source_is_told_apart_at_once(source: str) -> None:
     began = time.process_time()
     assert not is_function(source)
-    assert time.process_time() - began < 0.2
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_odd_source_is_told_apart_at_once(source: str) -> None:
 def test_the_last_statements_are_found_at_once(source: str) -> None:
     began = time.process_time()
     assert len(last_ends(source)) <= 5
-    assert time.process_time() - began < 0.2
+    assert time.process_time() - began < 1
 
 
 def test_what_looks_like_a_function() -> None:

@@ -3,6 +3,8 @@
 Above: tab, navigate, snapshot. Below: cdp.
 """
 
+import asyncio
+
 import msgspec
 
 from pilothouse.cdp.connection import Channel
@@ -18,6 +20,7 @@ class Document:
         self.loaded = whole
         self.unreachable = unreachable
         self.told: set[tuple[str, int]] = set()  # nodes whose click listeners the walker knows of
+        self.ahead: asyncio.TimerHandle | asyncio.Future[None] | None = None  # somebody is about to tell, or telling
 
 
 class Dialog(msgspec.Struct, frozen=True):

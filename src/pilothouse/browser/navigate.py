@@ -13,6 +13,7 @@ import msgspec
 from pilothouse.browser.settle import Mark, arrived, settle
 from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import Document, Tab
+from pilothouse.browser.unseen import look_ahead
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 
@@ -111,6 +112,7 @@ async def _leaving(tab: Tab) -> AsyncGenerator[Mark]:
     finally:
         letting_go.cancel()
     arrived(tab, mark)
+    look_ahead(tab)
 
 
 async def _let_go(tab: Tab, before: Document) -> None:

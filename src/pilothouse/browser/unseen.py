@@ -12,14 +12,44 @@ from pilothouse.browser.frames import Frame
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import ProtocolError
+from pilothouse.errors import Failure
 
 _CLICKS = {"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick", "touchstart", "touchend"}
 MAX_NEW = 64  # listeners or hosts looked at in one snapshot; more wait for the next one
 MAX_FRAMES = 20
+AHEAD_S = 0.05
 _groups = itertools.count(1)
 
 
+def look_ahead(tab: Tab) -> None:
+    """A page that has arrived is asked for its listeners while its agent still thinks, so that the first snapshot
+    need not; unless something else is under way."""
+
+    def start() -> None:
+        if tab.document is document and not tab.turn.locked() and not tab.hindrance():
+            document.ahead = asyncio.ensure_future(_quietly(tab))
+
+    document = tab.document
+    document.ahead = asyncio.get_running_loop().call_later(AHEAD_S, start)
+
+
+async def _quietly(tab: Tab) -> None:
+    with contextlib.suppress(
+        Failure, ProtocolError, WorldGone
+    ):  # whoever looks at the page next will say what is wrong
+        await _tell_listeners(tab)
+
+
 async def tell_listeners(tab: Tab) -> None:
+    ahead = tab.document.ahead
+    if isinstance(ahead, asyncio.Future):
+        await asyncio.wait({ahead})
+    elif ahead is not None:
+        ahead.cancel()
+    await _tell_listeners(tab)
+
+
+async def _tell_listeners(tab: Tab) -> None:
     """Mark the elements that have come to listen for clicks since the last time.
 
     Inner frames first: the world is shared by all frames of a process, and whoever resolves a node first decides

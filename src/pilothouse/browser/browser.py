@@ -6,6 +6,7 @@ Above: pool, sessions. Below: tab, cdp.
 import contextlib
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import unquote, unquote_plus
 
 from pilothouse.browser.downloads import Downloads
 from pilothouse.browser.signal import Signal
@@ -210,7 +211,9 @@ class Browser:
         for tab in context.tabs if context else ():
             if tab.target_id == target["targetId"] and tab.url == target["url"]:
                 # Until a page has told its title, its address stands in for it.
-                tab.title = "" if target["url"].endswith(target["title"]) else target["title"][:MAX_TITLE]
+                address = target["url"], unquote_plus(target["url"]), unquote(target["url"])
+                is_address = any(one.endswith(target["title"]) for one in address)
+                tab.title = "" if is_address else target["title"][:MAX_TITLE]
 
     def _download_begins(self, params: dict[str, Any]) -> None:
         for context in self._contexts.values():

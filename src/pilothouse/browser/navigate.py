@@ -18,6 +18,7 @@ from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 
 IDLE_S = 0.5
+OVERTAKEN_TRIES = 5
 STUCK_S = 1.0
 PROBE_S = 0.5
 ERROR_PAGE_S = 1.0
@@ -54,14 +55,27 @@ async def navigate(tab: Tab, url: str, wait_until: str, timeout: float) -> Arriv
     async with _leaving(tab):
         before = tab.document
         reply = await _go(tab, url, end)
+        for _ in range(OVERTAKEN_TRIES):
+            if not _overtaken(tab, before, reply):
+                break
+            before = tab.document
+            reply = await _go(tab, url, end)
         if reply.get("errorText") in _TRANSIENT:
             retried, before = True, tab.document
             reply = await _go(tab, url, end)
         if error := reply.get("errorText"):
             return await _not_arrived(tab, url, before, error, reply.get("isDownload", False), retried)
-        if reply.get("loaderId"):
+        if loader := reply.get("loaderId"):
+            # A page that moves by itself may come first; ours is the one with this loader.
+            await _until(tab, lambda: loader in tab.loaders, end, url)
             await _arrive(tab, before, wait_until, end)
     return await _arrival(tab, "the first try failed on the network; the second worked" if retried else "")
+
+
+def _overtaken(tab: Tab, before: Document, reply: dict[str, Any]) -> bool:
+    """A page that moves by itself may break off our navigation with one of its own; the one that was asked for wins."""
+    aborted = reply.get("errorText") == "net::ERR_ABORTED" and not reply.get("isDownload")
+    return aborted and (tab.navigating or tab.document is not before)
 
 
 async def reload(tab: Tab, wait_until: str, timeout: float) -> Arrival:

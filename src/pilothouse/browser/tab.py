@@ -5,6 +5,7 @@ so that nobody talks to a page that cannot answer or is still becoming another o
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -61,6 +62,7 @@ class Tab:
         self.bound_for = ""  # the address of a document that was asked for and has not come
         self.crashed = False
         self.closed = False
+        self.loaders: deque[str] = deque(maxlen=20)  # of the documents that have come, the newest last
         self.moves = 0  # navigations within a document
         self.turn = asyncio.Lock()
         self.mark: settle.Mark | None = None
@@ -308,6 +310,7 @@ class Tab:
         self.document = Document(
             info["loaderId"], info["url"], whole=restored, unreachable=info.get("unreachableUrl", "")
         )
+        self.loaders.append(info["loaderId"])
         self.title = ""
         self.network.left(info["loaderId"])
         self.frame = None
@@ -324,7 +327,8 @@ class Tab:
             self.frames.merge(self.channel, reply.result()["frameTree"])
 
     def _told(self, params: dict[str, Any]) -> None:
-        if params["name"] == TITLE:
+        world = self.frames.main.world
+        if params["name"] == TITLE and world and params["executionContextId"] == world.context_id:
             self.title = params["payload"][:MAX_TITLE]
 
     def _moved(self, params: dict[str, Any]) -> None:

@@ -128,7 +128,6 @@ ph.frameHit = (n, x, y) => {
   return !el || !hit || lands(hit, el) ? { ok: true } : { fail: "covered", by: brief(hit) };
 };
 ph.refOf = (el) => refs.of(el);
-ph.living = (n) => { const { el, ...rest } = living(n); return { ...rest, ...(el ? named(el) : {}) }; };
 ph.box = (n) => {
   const { el, fail } = living(n);
   if (fail) return { fail };

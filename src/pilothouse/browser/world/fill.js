@@ -4,7 +4,6 @@
 // typed into get their value through the prototype's setter, which frameworks watch, and then input and change.
 
 const setInput = uncurry(Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set);
-const setChecked = uncurry(Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "checked").set);
 const setOptionOn = uncurry(Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected").set);
 const optionValueOf = getter(HTMLOptionElement.prototype, "value");
 const optionOnOf = getter(HTMLOptionElement.prototype, "selected");
@@ -143,17 +142,4 @@ ph.value = (n) => {
   if (!el || !connectedOf(el)) return { gone: true };
   const raw = el instanceof HTMLInputElement ? inputValueOf(el) : el instanceof HTMLTextAreaElement ? areaValueOf(el) : readText(el, 2000);
   return isSecret(el) ? { secret: true, length: raw.length } : { value: raw };
-};
-ph.focus = (n) => {
-  const { el, fail } = living(n);
-  if (fail) return { fail };
-  focusOn(el);
-  return { ...named(el) };
-};
-ph.submitForm = (n) => {
-  const el = refs.get(n);
-  const form = el && el.form;
-  if (!form) return { fail: "no_form" };
-  HTMLFormElement.prototype.requestSubmit.call(form);
-  return {};
 };

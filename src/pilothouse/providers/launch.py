@@ -52,9 +52,10 @@ _FLAGS = (
     "--disable-quic",
     "--disable-search-engine-choice-screen",
     "--disable-sync",
-    # The last two are pages of the address bar: a renderer of 160 MB for each window that nobody sees (M).
+    # AutofillServerCommunication asks Google about every form, twice (M). The last two are pages of the address bar:
+    # a renderer of 160 MB for each window that nobody sees (M).
     "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,HttpsUpgrades,"
-    "AcceptCHFrame,GlobalMediaControls,DestroyProfileOnBrowserClose,LensOverlay,"
+    "AcceptCHFrame,GlobalMediaControls,DestroyProfileOnBrowserClose,LensOverlay,AutofillServerCommunication,"
     "WebUIOmniboxPopup,WebUIOmniboxAimPopup",
     "--force-color-profile=srgb",
     "--metrics-recording-only",

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import errno
 import importlib
+import importlib.util
 import ipaddress
 import json
 import logging
@@ -146,7 +147,7 @@ class _Mcp:
 
     async def _live(self, gate: Gate, defaults: Defaults, extras: Extras | None) -> None:
         try:
-            module = await asyncio.to_thread(importlib.import_module, "pilothouse.doors.mcp")
+            module = await asyncio.to_thread(_import_mcp)
             door: McpDoor = module.McpDoor(gate, defaults=defaults, extras=extras)
             async with door.run():
                 self._door.set_result(door)
@@ -166,6 +167,15 @@ class _Mcp:
     async def close(self) -> None:
         self._end.set()
         await self._life
+
+
+def _import_mcp() -> Any:
+    """Without what the SDK's packages bring along for others (a client, a framework): 5 MB and 0.1 s less (M)."""
+    for package in ("mcp", "mcp.server"):
+        spec = importlib.util.find_spec(package)
+        assert spec
+        sys.modules.setdefault(package, importlib.util.module_from_spec(spec))
+    return importlib.import_module("pilothouse.doors.mcp")
 
 
 def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:

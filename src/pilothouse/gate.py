@@ -291,7 +291,7 @@ class Gate:
         events = [event for event in session.watch.unseen() if event.kind != "navigation"]
         if events:
             data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
-            lines += _event_lines(events, tab)
+            lines += _event_lines(events, tab, {one.name: one.url for one in session.tabs})
 
     def _failed(self, visit: _Visit, failure: Failure) -> Answer:
         tab = visit.tab
@@ -302,6 +302,8 @@ class Gate:
         lines = [failure.to_text()]
         if failure.details.get("candidates"):
             lines += ["nearest on the page:", *failure.details["candidates"]]
+        if failure.code == "dialog_open":
+            lines.append(f'it says "{failure.details["message"]}"')
         self._add_news(visit, lines, data)
         return Answer(
             tool=visit.call.tool,
@@ -404,13 +406,15 @@ def _translated(error: Exception) -> Failure:
     return Failure("page_error", f"the browser refused: {error}")
 
 
-def _event_lines(events: list[Event], tab: Tab | None) -> list[str]:
+def _event_lines(events: list[Event], tab: Tab | None, urls: dict[str, str]) -> list[str]:
     lines: list[str] = []
     for event in events[-EVENTS_SHOWN:]:
         where = f" in {event.tab}" if tab and event.tab != tab.name and event.kind != "tab_opened" else ""
         line = f"{event.kind.replace('_', ' ')}{where}: {event.text}"
         if event.kind == "dialog":
             line += " (answer with handle_dialog)"
+        if event.kind == "tab_opened" and event.tab in urls:
+            line += f": {urls[event.tab] or 'still empty'}"
         if line not in lines:
             lines.append(line)
     if len(events) > EVENTS_SHOWN:

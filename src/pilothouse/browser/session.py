@@ -64,6 +64,7 @@ class Session:
         self._names = itertools.count(1)
         self._moving_in = asyncio.Lock()
         self._turned_away: set[Tab] = set()
+        self._dismissed: set[Tab] = set()
         self._closing: set[asyncio.Task[None]] = set()
         self._popups: dict[str, float] = {}  # tabs opened by pages that nobody has waited for yet, and when
         self._popped = Signal()
@@ -128,6 +129,14 @@ class Session:
         del self._popups[name]
         return self._tabs.get(name)
 
+    async def close_tab(self, tab: Tab) -> None:
+        """Whoever asks for it is told by the answer; an event would only repeat it."""
+        self._dismissed.add(tab)
+        try:
+            await self.context.close_tab(tab)
+        finally:
+            self._dismissed.discard(tab)
+
     def check_room(self) -> None:
         if len(self._tabs) >= self._terms.max_tabs:
             raise Failure(
@@ -187,7 +196,8 @@ class Session:
         if tab in self._turned_away:
             self._turned_away.discard(tab)
             return
-        self.watch.add("tab_closed", tab.name, f"{tab.name} closed")
+        if tab not in self._dismissed:
+            self.watch.add("tab_closed", tab.name, f"{tab.name} closed")
         if self.current is tab:
             opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
             self.current = opener or next(iter(reversed(self.tabs)), None)

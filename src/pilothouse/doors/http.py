@@ -7,6 +7,7 @@ doors add. The MCP SDK's own checks cover one route and accept any local Origin,
 import asyncio
 import contextlib
 import socket
+import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from typing import Any, Protocol
 
@@ -27,7 +28,9 @@ MAX_CONNECTIONS = 256
 MAX_HEAD = 64 * 1024
 # A body that is too large is still read up to here, so that its sender can finish and read the answer.
 MAX_DISCARDED = 64 * 1024 * 1024
-OPEN_PATHS = frozenset({"/health", "/api/health"})
+# No secret is needed to hear that we are here, nor for pages without data, which ask for the secret themselves.
+OPEN_PATHS = frozenset({"/health", "/api/health", "/api/docs", "/api/docs/page.js", "/api/docs/page.css"})
+KEY_PROTOCOL = "pilothouse.key."  # a browser's WebSocket can carry a key only as the name of a protocol
 
 Who = Callable[[str], str | None]
 
@@ -120,7 +123,11 @@ class Front:
 
 def _secret(headers: Headers) -> str:
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+    if scheme.lower() == "bearer":
+        return token.strip()
+    offered = [one.strip() for one in headers.get("sec-websocket-protocol", "").split(",")]
+    named = (one.removeprefix(KEY_PROTOCOL) for one in offered if one.startswith(KEY_PROTOCOL))
+    return headers.get("x-api-key") or next(named, "")
 
 
 def _is_json(headers: Headers) -> bool:
@@ -213,7 +220,8 @@ class _Refused(Exception):
 
     def __init__(self, status: int, code: str, reason: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(reason)
-        body = {"success": False, "error": Failure(code, reason).to_dict()}
+        metadata = {"timestamp": int(time.time() * 1000)}
+        body = {"success": False, "error": Failure(code, reason).to_dict(**metadata), "metadata": metadata}
         self.response = JSONResponse(body, status, headers=headers)
 
 

@@ -60,7 +60,9 @@ def build_app(
         Route("/health", _health, methods=["GET"]),
         Route("/api/health", _health, methods=["GET"]),
     ]
-    inner = Starlette(routes=[*own, *routes], exception_handlers={404: _plain_error, 405: _plain_error})
+    inner = Starlette(
+        routes=[*own, *routes], exception_handlers={404: _plain_error, 405: _plain_error, 500: _own_error}
+    )
     return Front(inner, who, hosts=allowed_hosts(port, hosts), insecure_no_secret=insecure_no_secret)
 
 
@@ -213,6 +215,11 @@ async def _health(request: Any) -> Response:
 async def _plain_error(request: Any, problem: Any) -> Response:
     code = "not_found" if problem.status_code == 404 else "bad_request"
     return _Refused(problem.status_code, code, str(problem.detail)).response
+
+
+async def _own_error(request: Any, problem: Exception) -> Response:
+    """uvicorn writes it into the log; the client reads no more than that."""
+    return _Refused(500, "system", "Pilothouse failed; its log says why").response
 
 
 class _Refused(Exception):

@@ -17,7 +17,7 @@ Schema = dict[str, Any]
 
 _REF = "#/components/schemas/{name}"
 _ABOUT = (
-    "Every tool of Pilothouse as one call. `{id}` is a session's handle or a profile's id; `default` or `-` is your own "
+    "Every tool of Pilothouse as one call. `{id}` is a session's handle or a profile's id; `default` or `-` your own "
     "session, which is opened if there is none. Without an address of a session, at /api/tools/{tool}, the header "
     "X-Instance-ID names it. Send the agent key as a bearer token or as X-API-Key. Tools that only read answer to GET "
     "too, with their arguments in the query. `Accept: image/*`, application/pdf or application/octet-stream gives the "

@@ -97,8 +97,8 @@ def as_json(body: Wire, status: int = 200, headers: dict[str, str] | None = None
     return Response(wire.encode(body), status, {**PLAIN, **(headers or {})}, JSON)
 
 
-def refusal(refused: Refused, tool: str = "") -> Response:
-    metadata: Wire = {"timestamp": _now_ms(), **({"tool": tool[:80]} if tool else {})}
+def refusal(refused: Refused) -> Response:
+    metadata: Wire = {"timestamp": _now_ms()}
     body: Wire = {"success": False, "error": refused.failure.to_dict(**metadata), "metadata": metadata}
     return as_json(body, refused.status, refused.headers)
 
@@ -135,13 +135,19 @@ def packed(answer: Answer, kinds: list[str], folder: Path | None, duration_ms: f
         response = _picture(answer, kind) if kind.startswith("image/") else _file(answer, kind, folder)
         if response is not None:
             return response
+    return as_json(_unlike(answer, kinds, duration_ms), 406)
+
+
+def _unlike(answer: Answer, kinds: list[str], duration_ms: float) -> Wire:
+    """The tool ran, and what it answered must not be lost: a repeated call would do it twice."""
+    told = envelope(answer, duration_ms)
     failure = Failure(
         "bad_request",
-        f"{answer.tool} was called, but its answer has no {' or '.join(kinds)[:200]}",
+        f"{answer.tool[:80]} was called, but its answer has no {' or '.join(kinds)[:200]}",
         details={"data": answer.data},
         suggestions=[f"accept {JSON} to read it"],
     )
-    raise Refused(406, failure)
+    return {"success": False, "error": failure.to_dict(), "metadata": told["metadata"]}
 
 
 def _picture(answer: Answer, kind: str) -> Response | None:
@@ -176,12 +182,11 @@ def open_file(folder: Path, path: str) -> Found:
         handle = os.open(real, _FLAGS)
     except (OSError, ValueError, RuntimeError):
         raise Failure("not_found", "the file is gone") from None
-    file = FileIO(handle)
     kept = os.fstat(handle)
     if not stat.S_ISREG(kept.st_mode):
-        file.close()
+        os.close(handle)
         raise Failure("denied", "the file is no plain file")
-    return Found(file, kept.st_size, real.name)
+    return Found(FileIO(handle), kept.st_size, real.name)
 
 
 async def _chunks(found: Found) -> AsyncIterator[bytes]:

@@ -111,10 +111,7 @@ class RestDoor:
         answer = await _until_gone(self._gate.call(call), receive)
         if answer is None:
             return None
-        try:
-            return parcel.packed(answer, kinds, self._folder(caller, answer), _ms_since(began))
-        except Refused as refused:
-            return parcel.refusal(refused, place.called)
+        return parcel.packed(answer, kinds, self._folder(caller, answer), _ms_since(began))
 
     def _folder(self, caller: Caller, answer: Answer) -> Path | None:
         return self._gate.folder(caller, answer.session) if answer.session and "path" in answer.data else None
@@ -122,7 +119,8 @@ class RestDoor:
 
 def _check_method(scope: Scope, allowed: tuple[str, ...]) -> None:
     if scope["method"] not in allowed:
-        failure = Failure("bad_request", "this address does not take that method")
+        hint = f"use {' or '.join(allowed)}"
+        failure = Failure("bad_request", "this address does not take that method", suggestions=[hint])
         raise Refused(405, failure, {"allow": ", ".join(allowed)})
 
 
@@ -134,7 +132,8 @@ def _arguments(scope: Scope, headers: Headers, place: Place) -> body.Args:
         args = body.read(scope["pilothouse.body"])
     for name, value in place.args.items():
         if args.setdefault(name, value) != value:
-            raise Failure("bad_request", f"the address names one {name} and the arguments another")
+            hint = f"leave {name} out of the arguments"
+            raise Failure("bad_request", f"the address names one {name}, the arguments another", suggestions=[hint])
     for header, name in _HEADER_ARGS.items():
         if takes(place.tool, name) and (value := headers.get(header)):
             args.setdefault(name, value)

@@ -48,7 +48,6 @@ class Follower:
         except Failure as failure:
             await socket.send_denial_response(parcel.refusal(Refused(failure.status, failure)))
             return
-        await socket.accept(_protocol(scope["subprotocols"]))
         lines = _Lines(event for event in past if since is not None and event.number > since)
         await self._serve(socket, caller, session, lines)
 
@@ -65,13 +64,19 @@ class Follower:
             if event.session == session and (key, connection) == (caller.key, caller.connection):
                 lines.add(event)
 
-        unfollow = self._gate.follow(hear)
+        unfollow = self._gate.follow(hear)  # before anything is awaited: nothing between then and now is missed
+        try:
+            await socket.accept(_protocol(socket.scope["subprotocols"]))
+            await self._talk(socket, caller, session, lines)
+        finally:
+            unfollow()
+
+    async def _talk(self, socket: WebSocket, caller: Caller, session: str, lines: "_Lines") -> None:
         writer = asyncio.create_task(self._write(socket, caller, session, lines))
         reader = asyncio.create_task(_until_left(socket))
         try:
             await asyncio.wait((writer, reader), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            unfollow()
             writer.cancel()
             reader.cancel()
 

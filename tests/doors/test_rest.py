@@ -17,6 +17,7 @@ import pytest
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.doors.rest import RestDoor
 from pilothouse.errors import Failure
+from pilothouse.gate import Answer
 from tests.promises import promise
 
 from .conftest import PERSON, SECRET, who
@@ -421,6 +422,28 @@ async def test_the_page_is_static_and_allows_itself_nothing(client: httpx.AsyncC
         assert "http://" not in answer.text
         assert "https://" not in answer.text
         assert (await client.head(path)).content == b""
+
+
+async def test_a_limit_tells_when_to_come_again(client: httpx.AsyncClient, gate: RestGate):
+    failure = Failure("over_limit", "too many calls", details={"retry_after_s": 2.1})
+
+    async def limited(call: Any) -> Answer:
+        return Answer(call.tool, failure.to_text(), {"error": failure.to_dict()}, failed=True, status=failure.status)
+
+    gate.call = limited
+    answer = await client.post("/api/tools/fake_echo", json={"text": "a"})
+    failed(answer, 429, "over_limit")
+    assert answer.headers["retry-after"] == "3"
+
+
+async def test_what_breaks_in_the_door_is_told_in_the_same_shape(client: httpx.AsyncClient, gate: RestGate):
+    async def broken(call: Any) -> Any:
+        raise ZeroDivisionError("secret detail")
+
+    gate.call = broken
+    answer = await client.post("/api/tools/fake_echo", json={"text": "a"})
+    failed(answer, 500, "system")
+    assert "secret detail" not in answer.text
 
 
 async def test_a_broken_tool_is_our_failure_in_the_same_shape(client: httpx.AsyncClient, gate: RestGate):

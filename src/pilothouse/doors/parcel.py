@@ -5,6 +5,7 @@ Above: rest. Below: gate, whose answers they are; the file system.
 
 import asyncio
 import base64
+import math
 import mimetypes
 import os
 import stat
@@ -100,7 +101,13 @@ def as_json(body: Wire, status: int = 200, headers: dict[str, str] | None = None
 def refusal(refused: Refused) -> Response:
     metadata: Wire = {"timestamp": _now_ms()}
     body: Wire = {"success": False, "error": refused.failure.to_dict(**metadata), "metadata": metadata}
-    return as_json(body, refused.status, refused.headers)
+    return as_json(body, refused.status, refused.headers | _when(body["error"]))
+
+
+def _when(error: Wire) -> dict[str, str]:
+    """A limit that knows when it ends tells it where HTTP clients look."""
+    seconds = error["details"].get("retry_after_s")
+    return {"retry-after": str(math.ceil(seconds))} if isinstance(seconds, int | float) else {}
 
 
 def as_event(name: str, body: Wire) -> bytes:
@@ -128,7 +135,7 @@ class _FileResponse(StreamingResponse):
 def packed(answer: Answer, kinds: list[str], folder: Path | None, duration_ms: float) -> Response:
     """The answer in the best kind that the client takes and the answer has."""
     if answer.failed:
-        return as_json(envelope(answer, duration_ms), answer.status)
+        return as_json(envelope(answer, duration_ms), answer.status, _when(answer.data["error"]))
     for kind in kinds:
         if kind in (JSON, EVENTS):
             return as_json(envelope(answer, duration_ms), answer.status)

@@ -31,7 +31,8 @@ function kindOf(whole, given) {
 
 function bounds(schema) {
   const names = { minimum: "≥", maximum: "≤", minLength: "length ≥", maxLength: "length ≤", maxItems: "items ≤" };
-  return Object.entries(names).filter(([key]) => key in schema).map(([key, sign]) => `${sign} ${schema[key]}`).join(", ");
+  const told = Object.entries(names).filter(([key]) => key in schema).map(([key, sign]) => `${sign} ${schema[key]}`);
+  return told.length ? `(${told.join(", ")})` : "";
 }
 
 function argumentsOf(whole, path, operation) {
@@ -55,7 +56,7 @@ function table(whole, list) {
     make("td", "", make("code", one.required ? `${one.name} *` : one.name)),
     make("td", one.place),
     make("td", kindOf(whole, one.schema)),
-    make("td", [one.description, bounds(one.schema)].filter(Boolean).join("; ")),
+    make("td", [one.description, bounds(one.schema)].filter(Boolean).join(" ")),
   ));
   return make("table", "", make("thead", "", head), make("tbody", "", ...rows));
 }

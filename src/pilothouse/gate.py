@@ -330,6 +330,10 @@ class Gate:
     def session_ids(self, caller: Caller) -> list[str]:
         return [session.id for session in self.own(caller).all()]
 
+    def session_id(self, caller: Caller, name: str) -> str:
+        """The handle of a session that may be called by another name too."""
+        return self.own(caller).get(name).id
+
     def folder(self, caller: Caller, session: str) -> Path:
         """Where a session keeps its files."""
         return self.own(caller).get(session).folder

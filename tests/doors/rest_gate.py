@@ -123,5 +123,11 @@ class RestGate(FakeGate):
         session = args.get("session", "") or "s1"
         return Answer(call.tool, result.to_text(), msgspec.to_builtins(result.data), result.images, session=session)
 
+    def session_id(self, caller: Caller, name: str) -> str:
+        """Called by its profile too, which is `work`."""
+        named = "s1" if name == "work" else name
+        self.events(caller, named)
+        return named
+
     def folder(self, caller: Caller, session: str) -> Path:
         return self.kept

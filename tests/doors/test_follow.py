@@ -104,6 +104,13 @@ async def test_who_may_not_is_refused_before_the_upgrade(rest_url: str, path: st
     assert json.loads(response.body or b"")["success"] is False
 
 
+async def test_a_session_is_called_by_its_profile_too(rest_url: str, gate: RestGate):
+    async with followed(rest_url, "/api/browser/work/follow") as socket:
+        await listening(gate)
+        gate.happen("default", "", event(1))
+        assert (await read(socket))["session"] == "s1"
+
+
 async def test_own_means_the_only_one(rest_url: str, gate: RestGate):
     gate.owned["s2"] = []
     with pytest.raises(websockets.InvalidStatus, match="404"):

@@ -86,7 +86,7 @@ def query(raw: bytes, tool: Tool) -> Args:
     for name, text in pairs:
         value = _value(text, tool.input_schema["properties"].get(name, {}))
         args[name] = [*_listed(args[name]), *_listed(value)] if name in args else value
-    if forbidden := sorted(tool.sensitive & args.keys()):
+    if forbidden := sorted(tool.sensitive & {tool.synonyms.get(name, name) for name in args}):
         raise Failure("bad_request", f"{tool.name}: {', '.join(forbidden)} is taken by POST only")
     return args
 

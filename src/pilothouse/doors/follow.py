@@ -52,11 +52,14 @@ class Follower:
         await self._serve(socket, caller, session, lines)
 
     def _session(self, caller: Caller, named: str) -> str:
+        """The handle, whatever it was called by: events carry that."""
         if named not in OWN:
-            return named
+            return self._gate.session_id(caller, named)
         own = self._gate.session_ids(caller)
         if len(own) != 1:
-            raise Failure("not_found", f"{len(own)} sessions are open: name one", details={"sessions": own})
+            hint = "open one with open_session" if not own else "put its handle into the address"
+            message = f"{len(own)} sessions are open: name one"
+            raise Failure("not_found", message, details={"sessions": own}, suggestions=[hint])
         return own[0]
 
     async def _serve(self, socket: WebSocket, caller: Caller, session: str, lines: "_Lines") -> None:
@@ -75,7 +78,8 @@ class Follower:
         writer = asyncio.create_task(self._write(socket, caller, session, lines))
         reader = asyncio.create_task(_until_left(socket))
         try:
-            await asyncio.wait((writer, reader), return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait((writer, reader), return_when=asyncio.FIRST_COMPLETED)
+            done.pop().result()
         finally:
             writer.cancel()
             reader.cancel()

@@ -24,6 +24,7 @@ class Server(msgspec.Struct, frozen=True):
     allowed_hosts: Annotated[
         list[str], Meta(description="Further host[:port] names by which this server may be called.")
     ] = []
+    rest: Annotated[bool, Meta(description="Open the REST door.")] = True
 
 
 class Browser(msgspec.Struct, frozen=True):

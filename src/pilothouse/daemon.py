@@ -31,6 +31,7 @@ from pilothouse.config import Config, Server, load
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.doors.local import LocalDoor, Open
+from pilothouse.doors.rest import RestDoor
 from pilothouse.errors import Failure
 from pilothouse.gate import Defaults, Gate
 from pilothouse.guard.approvals import Approvals
@@ -120,7 +121,8 @@ async def run(
     presence = Presence(stop)
     local = LocalDoor({"mcp": presence.at_door(mcp.open)}, stop=presence.asked_to_stop)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
-    app = build_app(mcp.door, keys.who, port=port, hosts=hosts, insecure_no_secret=is_open)
+    routes = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
+    app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
     http = HttpDoor(presence.at_web(app))
     presence.watch(local, http)
     try:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -70,6 +71,7 @@ class Answer(msgspec.Struct, frozen=True):
     images: list[Image] = []
     failed: bool = False
     status: int = 200
+    session: str = ""  # the one it was done in
 
 
 class _Visit:
@@ -277,6 +279,7 @@ class Gate:
             text=redact_text(clean("\n".join(lines))),
             data=redact_tree(clean_tree(data)),
             images=result.images,
+            session=visit.session.id if visit.session else "",
         )
 
     def _add_news(self, visit: _Visit, lines: list[str], data: dict[str, Any]) -> None:
@@ -311,6 +314,7 @@ class Gate:
             data=redact_tree(clean_tree(data)),
             failed=True,
             status=failure.status,
+            session=visit.session.id if visit.session else "",
         )
 
     def _note(self, visit: _Visit, outcome: str) -> None:
@@ -327,6 +331,14 @@ class Gate:
 
     def session_ids(self, caller: Caller) -> list[str]:
         return [session.id for session in self.own(caller).all()]
+
+    def session_id(self, caller: Caller, name: str) -> str:
+        """The handle of a session that may be called by another name too."""
+        return self.own(caller).get(name).id
+
+    def folder(self, caller: Caller, session: str) -> Path:
+        """Where a session keeps its files."""
+        return self.own(caller).get(session).folder
 
     def events(self, caller: Caller, session: str) -> list[Event]:
         return [

@@ -97,8 +97,7 @@ def _object(raw: bytes, value: Any) -> Message:
     if not isinstance(value, dict):
         raise Malformed(INVALID_REQUEST, "a message must be a JSON object")
     message = cast(Message, value)
-    # Fewer brackets than the limit cannot nest deeper than it: the walk is for suspects only.
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _depth(message) > MAX_DEPTH:
+    if nests_too_deep(raw, message):
         raise _too_deep(message["id"] if _is_id(message.get("id")) else None)
     return message
 
@@ -124,6 +123,11 @@ def _is_id(value: Any) -> bool:
 
 def _too_deep(ident: Id | None) -> Malformed:
     return Malformed(INVALID_REQUEST, f"the message is nested deeper than {MAX_DEPTH} levels", ident)
+
+
+def nests_too_deep(raw: bytes, value: Any) -> bool:
+    """Fewer brackets than the limit cannot nest deeper than it: the walk is for suspects only."""
+    return raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _depth(value) > MAX_DEPTH
 
 
 def _depth(value: Any) -> int:

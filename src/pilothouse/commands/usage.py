@@ -1,0 +1,138 @@
+"""Help and lists of the commands that are tools, from the manifest.
+
+Above: call, the administrative commands. Below: arguments.
+"""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+
+from pilothouse.commands.arguments import positional
+from pilothouse.commands.show import EXIT_CODES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    Entry = dict[str, Any]
+
+_COLUMN = 26
+_EVERY = [
+    ("--json", "the whole answer as JSON"),
+    ("-o, --output FILE", "put the picture or file there; - is stdout"),
+    ("--timeout SECONDS", "how long it may take (also 500ms, 2m)"),
+]
+
+
+def tool_help(tool: Entry) -> str:
+    required = [one for one in positional(tool) if one.get("required")]
+    named = [one for one in tool["parameters"] if not one.get("required") and not one.get("place")]
+    places = [one for one in tool["parameters"] if one.get("place")]
+    shown = " ".join(f"{one['name'].upper()}{'…' if one['kind'] == 'list' else ''}" for one in required)
+    lines = [f"Usage: pilothouse {command(tool)}{' ' * bool(shown)}{shown} [OPTIONS]", "", f"  {tool['about']}", ""]
+    lines += _rows((one["name"].upper(), _meaning(one)) for one in required)
+    lines += _rows((_option(one), _meaning(one)) for one in named)
+    lines += _rows((_option(one), {"session": "default: this terminal's own"}.get(one["name"], "")) for one in places)
+    lines += _rows(_EVERY)
+    lines += ["", f"Example: {as_command(tool, tool['example'])}"]
+    if tool["aliases"]:
+        lines.append(f"Also called: {', '.join(tool['aliases'])}")
+    lines += ["", "A long text can be @file, or - for stdin (@@ is an @). Every argument is an option too.", EXIT_CODES]
+    return "\n".join(lines) + "\n"
+
+
+def tool_list(manifest: Entry, wanted: str) -> str:
+    """Tools by set; `wanted` is a set, `core`, or empty for all."""
+    chosen = [one for one in manifest["tools"] if belongs(one, wanted)]
+    lines: list[str] = []
+    for group in sorted({one["set"] for one in chosen}):
+        lines += ["", group] if lines else [group]
+        lines += _rows((command(one), one["about"]) for one in chosen if one["set"] == group)
+    return "\n".join(lines) + "\n"
+
+
+def belongs(tool: Entry, wanted: str) -> bool:
+    sets = {part.strip() for part in wanted.split(",") if part.strip()}
+    return not sets or "all" in sets or ("core" in sets and tool["core"]) or bool({tool["set"], tool["name"]} & sets)
+
+
+def command(tool: Entry) -> str:
+    return tool["name"].replace("_", "-")
+
+
+def as_command(tool: Entry, args: Entry) -> str:
+    """A call as one would type it."""
+    words = ["pilothouse", command(tool)]
+    for one in positional(tool):
+        if one.get("required") and one["name"] in args:
+            value = args[one["name"]]
+            words += [_written(item) for item in value] if isinstance(value, list) else [_written(value)]  # pyright: ignore[reportUnknownVariableType]
+    required = {one["name"] for one in positional(tool) if one.get("required")}
+    for name, value in args.items():
+        if name not in required:
+            words += _as_option(name, value)
+    return shlex.join(words)
+
+
+def _as_option(name: str, value: Any) -> list[str]:
+    option = f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        return [option if value else f"--no-{option[2:]}"]
+    if isinstance(value, list):
+        return [word for item in value for word in (option, _written(item))]  # pyright: ignore[reportUnknownVariableType]
+    return [option, _written(value)]
+
+
+def _written(value: Any) -> str:
+    import json
+
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _option(parameter: Entry) -> str:
+    name = parameter["name"].replace("_", "-")
+    if parameter["kind"] == "boolean":
+        return f"--no-{name}" if parameter.get("default") is True else f"--{name}"
+    return f"--{name} {_placeholder(parameter)}"
+
+
+def _placeholder(parameter: Entry) -> str:
+    kind = parameter["kind"]
+    if kind == "choice":
+        return "|".join(parameter["choices"])
+    if kind == "list":
+        return f"{_placeholder(parameter['of'])}…"
+    if kind == "object":
+        return ",".join(f"{name}=…" for name in parameter["fields"])
+    return {"string": "TEXT", "integer": "N", "number": "N", "map": "key=value,…"}.get(kind, "JSON")
+
+
+def _meaning(parameter: Entry) -> str:
+    notes = [parameter["about"]] if parameter.get("about") else []
+    if parameter.get("required") and parameter["kind"] != "string":
+        notes.append(_placeholder(parameter))
+    low, high = parameter.get("least"), parameter.get("most")
+    if low is not None and high is not None:
+        notes.append(f"{low} to {high}")
+    if parameter["kind"] == "list" or parameter.get("many"):
+        notes.append("can be given more than once")
+    default = parameter.get("default")
+    if default is not None and not isinstance(default, bool | list | dict):
+        notes.append(f"default: {default}")
+    return "; ".join(notes)
+
+
+def _rows(rows: Iterable[tuple[str, str]]) -> list[str]:
+    lines: list[str] = []
+    for left, right in rows:
+        if len(left) > _COLUMN - 2:
+            lines.append(f"  {left}")
+            left = ""
+        text = textwrap.wrap(right, 88) or [""]
+        lines.append(f"  {left:<{_COLUMN}}{text[0]}".rstrip())
+        lines += [" " * (_COLUMN + 2) + one for one in text[1:]]
+        if not left and not right:
+            lines.pop()
+    return lines

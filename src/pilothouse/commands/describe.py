@@ -1,6 +1,6 @@
 """The tools as the command line knows them: names, arguments, kinds, bounds, meanings.
 
-Above: the daemon writes it down, the manifest of a home without one is made from it. Below: tool. Read from the types,
+Above: the daemon writes it down, the manifest of a home without one is made from it. Below: tool, admin. Read from the types,
 not from the schemas: those leave out what costs an agent tokens.
 """
 
@@ -9,6 +9,7 @@ import pkgutil
 from collections.abc import Iterable
 from typing import Any
 
+import click
 import msgspec
 from msgspec import inspect
 
@@ -27,7 +28,7 @@ _KINDS = {
 
 
 def describe(tools: Iterable[Tool]) -> Entry:
-    return {"version": __version__, "tools": [_tool(one) for one in tools]}
+    return {"version": __version__, "tools": [_tool(one) for one in tools], "commands": _commands()}
 
 
 def describe_all() -> Entry:
@@ -37,6 +38,27 @@ def describe_all() -> Entry:
     for module in pkgutil.iter_modules(pilothouse.tools.__path__):
         importlib.import_module(f"pilothouse.tools.{module.name}")
     return describe(one for one in declared() if one.handler.__module__.startswith("pilothouse.tools."))
+
+
+def _commands() -> list[Entry]:
+    """The other commands, for those who press Tab."""
+    from pilothouse.admin import commands
+
+    return [_command(name, one) for name, one in commands.commands.items()]
+
+
+def _command(name: str, one: click.Command) -> Entry:
+    options: list[Entry] = []
+    choices = list(one.commands) if isinstance(one, click.Group) else []
+    for parameter in one.params:
+        named = list(parameter.type.choices) if isinstance(parameter.type, click.Choice) else []
+        if isinstance(parameter, click.Option) and not parameter.hidden:
+            long = next(flag for flag in parameter.opts if flag.startswith("--"))
+            options.append({"name": long, "choices": named, "about": parameter.help or ""})
+        elif isinstance(parameter, click.Argument):
+            choices += named
+    options.append({"name": "--help", "choices": [], "about": ""})
+    return {"name": name, "about": one.get_short_help_str(80), "options": options, "choices": choices}
 
 
 def _tool(one: Tool) -> Entry:

@@ -43,9 +43,8 @@ def tool_help(tool: Entry) -> str:
     return "\n".join(lines) + "\n"
 
 
-def tool_list(manifest: Entry, wanted: str) -> str:
-    """Tools by set; `wanted` is a set, `core`, or empty for all."""
-    chosen = [one for one in manifest["tools"] if belongs(one, wanted)]
+def tool_list(chosen: list[Entry]) -> str:
+    """Tools by set, one line each."""
     lines: list[str] = []
     for group in sorted({one["set"] for one in chosen}):
         lines += ["", group] if lines else [group]
@@ -54,6 +53,7 @@ def tool_list(manifest: Entry, wanted: str) -> str:
 
 
 def belongs(tool: Entry, wanted: str) -> bool:
+    """Is it of one of these sets or names? Nothing wanted is everything."""
     sets = {part.strip() for part in wanted.split(",") if part.strip()}
     return not sets or "all" in sets or ("core" in sets and tool["core"]) or bool({tool["set"], tool["name"]} & sets)
 

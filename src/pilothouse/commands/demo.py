@@ -94,9 +94,7 @@ def _tour(line: Line, tour: list[Step], *, pause_s: float, output: str | None) -
         return 1
     finally:
         _clean_up(line)
-    click.echo(
-        "\nThat was all. `pilothouse tools` lists what else there is, `pilothouse install CLIENT` connects an agent."
-    )
+    click.echo("\nThat was all. `pilothouse tools` lists more; `pilothouse install CLIENT` connects an agent.")
     return 0
 
 

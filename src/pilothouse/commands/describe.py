@@ -1,13 +1,13 @@
 """The tools as the command line knows them: names, arguments, kinds, bounds, meanings.
 
-Above: the daemon writes it down, the manifest of a home without one is made from it. Below: tool, admin. Read from the types,
-not from the schemas: those leave out what costs an agent tokens.
+Above: the daemon writes it down, the manifest of a home without one is made from it. Below: tool, admin. Read
+from the types, not from the schemas: those leave out what costs an agent tokens.
 """
 
 import importlib
 import pkgutil
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import click
 import msgspec
@@ -18,7 +18,7 @@ from pilothouse.tool import Tool, declared
 
 Entry = dict[str, Any]
 
-_KINDS = {
+_KINDS: dict[type[inspect.Type], str] = {
     inspect.StrType: "string",
     inspect.IntType: "integer",
     inspect.FloatType: "number",
@@ -91,7 +91,7 @@ def _parameter(field: msgspec.structs.FieldInfo, *, own: bool) -> Entry:
 
 def _kind(of: inspect.Type) -> Entry:
     if isinstance(of, inspect.Metadata):
-        about: str = (of.extra_json_schema or {}).get("description", "")
+        about = str(cast(Entry, of.extra_json_schema or {}).get("description", ""))
         return {**_kind(of.type), **({"about": about} if about else {})}
     if isinstance(of, inspect.UnionType):
         return _union([one for one in of.types if not isinstance(one, inspect.NoneType)])

@@ -5,6 +5,7 @@ Above: admin. Below: config, providers (a browser is really started), instance, 
 
 import asyncio
 import json
+import logging
 import os
 import re
 import shutil
@@ -102,7 +103,8 @@ def _python() -> Iterator[Finding]:
 def _packages() -> Iterator[Finding]:
     """Every package we need, new enough; the pinned version where this is a checkout."""
     pinned = _pinned()
-    missing, other = [], list[str]()
+    missing: list[str] = []
+    other: list[str] = []
     for requirement in metadata.requires("pilothouse") or []:
         if "extra ==" in requirement or ("sys_platform" in requirement and sys.platform == "win32"):
             continue
@@ -242,6 +244,7 @@ def _chrome(patient: Patient) -> Iterator[Finding]:
         yield Finding("browser", "fail", failure.message, "; ".join(failure.suggestions))
         return
     yield Finding("browser", "ok", f"{path} {_version(path)}".strip())
+    logging.getLogger("pilothouse").addHandler(logging.NullHandler())  # what it would warn of stands below
     began = time.monotonic()
     try:
         asyncio.run(_started(patient))

@@ -9,7 +9,6 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -121,8 +120,8 @@ def _backup(path: Path) -> Path:
 
 
 def _difference(path: Path, before: str | None, after: str | None) -> str:
-    lines = [(text or "").splitlines(keepends=True) for text in (before, after)]
-    diff: list[Any] = list(difflib.unified_diff(*lines, f"{path} (now)", f"{path} (then)"))
+    old, new = ((text or "").splitlines(keepends=True) for text in (before, after))
+    diff = difflib.unified_diff(old, new, f"{path} (now)", f"{path} (then)")
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in diff)
 
 

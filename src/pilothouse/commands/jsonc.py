@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _SCALAR = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
+_STRING_OR_COMMENT = re.compile(_STRING.pattern + r"|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_STRING_OR_COMMA = re.compile(_STRING.pattern + r"|,(\s*[}\]])")
 MAX_DEPTH = 100
 
 
@@ -189,12 +191,8 @@ def _skip(text: str, position: int) -> int:
 
 def _plain(text: str) -> str:
     """Without comments and trailing commas, which `json` does not read."""
-    parts = re.split(r'("(?:[^"\\]|\\.)*")', text)
-    bare = [
-        re.sub(r"//[^\n]*|/\*.*?\*/", "", one, flags=re.DOTALL) if i % 2 == 0 else one for i, one in enumerate(parts)
-    ]
-    joined = re.split(r'("(?:[^"\\]|\\.)*")', "".join(bare))
-    return "".join(re.sub(r",(\s*[}\]])", r"\1", one) if i % 2 == 0 else one for i, one in enumerate(joined))
+    bare = _STRING_OR_COMMENT.sub(lambda found: found[0] if found[0].startswith('"') else " ", text)
+    return _STRING_OR_COMMA.sub(lambda found: found[0] if found[0].startswith('"') else found[1], bare)
 
 
 def _malformed(text: str, at: int) -> Malformed:

@@ -30,9 +30,9 @@ def tool_help(tool: Entry) -> str:
     required = [one for one in positional(tool) if one.get("required")]
     named = [one for one in tool["parameters"] if not one.get("required") and not one.get("place")]
     places = [one for one in tool["parameters"] if one.get("place")]
-    shown = " ".join(f"{one['name'].upper()}{'…' if one['kind'] == 'list' else ''}" for one in required)
+    shown = " ".join(map(_word, required))
     lines = [f"Usage: pilothouse {command(tool)}{' ' * bool(shown)}{shown} [OPTIONS]", "", f"  {tool['about']}", ""]
-    lines += _rows((one["name"].upper(), _meaning(one)) for one in required)
+    lines += _rows((_word(one), _meaning(one)) for one in required)
     lines += _rows((_option(one), _meaning(one)) for one in named)
     lines += _rows((_option(one), {"session": "default: this terminal's own"}.get(one["name"], "")) for one in places)
     lines += _rows(_EVERY)
@@ -65,30 +65,49 @@ def command(tool: Entry) -> str:
 def as_command(tool: Entry, args: Entry) -> str:
     """A call as one would type it."""
     words = ["pilothouse", command(tool)]
-    for one in positional(tool):
-        if one.get("required") and one["name"] in args:
-            value = args[one["name"]]
-            words += [_written(item) for item in value] if isinstance(value, list) else [_written(value)]  # pyright: ignore[reportUnknownVariableType]
-    required = {one["name"] for one in positional(tool) if one.get("required")}
-    for name, value in args.items():
-        if name not in required:
-            words += _as_option(name, value)
+    unnamed = [one for one in positional(tool) if one.get("required") and one["kind"] != "boolean"]
+    for one in unnamed:
+        if one["name"] in args:
+            words += _values(one, args[one["name"]])
+    for one in tool["parameters"]:
+        if one["name"] in args and one not in unnamed:
+            words += _as_option(one, args[one["name"]])
     return shlex.join(words)
 
 
-def _as_option(name: str, value: Any) -> list[str]:
-    option = f"--{name.replace('_', '-')}"
+def _word(required: Entry) -> str:
+    name = required["name"].replace("_", "-")
+    if required["kind"] == "boolean":
+        return f"--{name}|--no-{name}"
+    return f"{name.upper()}{'…' if required['kind'] == 'list' else ''}"
+
+
+def _as_option(parameter: Entry, value: Any) -> list[str]:
+    name = parameter["name"].replace("_", "-")
     if isinstance(value, bool):
-        return [option if value else f"--no-{option[2:]}"]
+        return [f"--{name}" if value else f"--no-{name}"]
+    return [word for one in _values(parameter, value) for word in (f"--{name}", one)]
+
+
+def _values(parameter: Entry, value: Any) -> list[str]:
     if isinstance(value, list):
-        return [word for item in value for word in (option, _written(item))]  # pyright: ignore[reportUnknownVariableType]
-    return [option, _written(value)]
+        return [_written(parameter.get("of", parameter), item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return [_written(parameter, value)]
 
 
-def _written(value: Any) -> str:
+def _written(parameter: Entry, value: Any) -> str:
+    """Text as it is, a plain object as key=value, the rest as JSON."""
     import json
 
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return f"@{value}" if value.startswith("@") else value
+    if parameter["kind"] == "object" and all(_is_plain(one) for one in value.values()):
+        return ",".join(f"{name}={one}" for name, one in value.items())
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _is_plain(value: Any) -> bool:
+    return (isinstance(value, str) and "," not in value) or type(value) in (int, float)
 
 
 def _option(parameter: Entry) -> str:
@@ -111,7 +130,7 @@ def _placeholder(parameter: Entry) -> str:
 
 def _meaning(parameter: Entry) -> str:
     notes = [parameter["about"]] if parameter.get("about") else []
-    if parameter.get("required") and parameter["kind"] != "string":
+    if parameter.get("required") and parameter["kind"] not in ("string", "boolean"):
         notes.append(_placeholder(parameter))
     low, high = parameter.get("least"), parameter.get("most")
     if low is not None and high is not None:

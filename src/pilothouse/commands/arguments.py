@@ -147,10 +147,15 @@ def positional(tool: Entry) -> list[Entry]:
     return required + [one for one in own if not one.get("required") and one["kind"] in ("string", "choice")]
 
 
+def is_long(parameter: Entry) -> bool:
+    """May it be told by a file?"""
+    return parameter.get("longest", _LONG) >= _LONG
+
+
 def read_value(parameter: Entry, text: str, name: str) -> Any:
     kind = parameter["kind"]
     if kind == "string":
-        if parameter.get("longest", _LONG) >= _LONG:
+        if is_long(parameter):
             text = _told(text, name)
         return _json(text, name) if parameter.get("many") and text.startswith('["') else text
     if kind == "boolean":

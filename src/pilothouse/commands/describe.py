@@ -91,7 +91,8 @@ def _parameter(field: msgspec.structs.FieldInfo, *, own: bool) -> Entry:
 
 def _kind(of: inspect.Type) -> Entry:
     if isinstance(of, inspect.Metadata):
-        about = str(cast(Entry, of.extra_json_schema or {}).get("description", ""))
+        said = cast(Entry, of.extra_json_schema or {})  # pyright: ignore[reportUnknownMemberType]
+        about = str(said.get("description", ""))
         return {**_kind(of.type), **({"about": about} if about else {})}
     if isinstance(of, inspect.UnionType):
         return _union([one for one in of.types if not isinstance(one, inspect.NoneType)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 
-from pilothouse.commands.arguments import positional
+from pilothouse.commands.arguments import is_long, positional
 from pilothouse.commands.show import EXIT_CODES
 
 TYPE_CHECKING = False
@@ -100,7 +100,7 @@ def _written(parameter: Entry, value: Any) -> str:
     import json
 
     if isinstance(value, str):
-        return f"@{value}" if value.startswith("@") else value
+        return f"@{value}" if value.startswith("@") and is_long(parameter) else value
     if parameter["kind"] == "object" and all(_is_plain(one) for one in value.values()):
         return ",".join(f"{name}={one}" for name, one in value.items())
     return json.dumps(value, ensure_ascii=False)

@@ -110,7 +110,7 @@ class _Reading:
         return [f"did you mean --{one.replace('_', '-')}?" for one in close]
 
     def place(self) -> None:
-        """Positional arguments, in the order of the declaration: what is required first, then the rest."""
+        """Positional arguments, in the order of the declaration."""
         order = positional(self.tool)
         waiting = [one for one in order if one["name"] not in self.args]
         for index, parameter in enumerate(waiting):
@@ -141,10 +141,10 @@ class _Reading:
 
 
 def positional(tool: Entry) -> list[Entry]:
-    """What may stand without a name: what is required, then other things that are no switch and no place."""
+    """What may stand without a name: what is required; of a tool that requires nothing the first, if it is text."""
     own = [one for one in tool["parameters"] if not one.get("place")]
     required = [one for one in own if one.get("required")]
-    return required + [one for one in own if not one.get("required") and one["kind"] in ("string", "choice")]
+    return required or [one for one in own[:1] if one["kind"] in ("string", "choice")]
 
 
 def is_long(parameter: Entry) -> bool:

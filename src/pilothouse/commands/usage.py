@@ -27,10 +27,11 @@ _EVERY = [
 
 
 def tool_help(tool: Entry) -> str:
-    required = [one for one in positional(tool) if one.get("required")]
+    unnamed = positional(tool)
+    required = [one for one in unnamed if one.get("required")]
     named = [one for one in tool["parameters"] if not one.get("required") and not one.get("place")]
     places = [one for one in tool["parameters"] if one.get("place")]
-    shown = " ".join(map(_word, required))
+    shown = " ".join(_word(one) if one.get("required") else f"[{_word(one)}]" for one in unnamed)
     lines = [f"Usage: pilothouse {command(tool)}{' ' * bool(shown)}{shown} [OPTIONS]", "", f"  {tool['about']}", ""]
     lines += _rows((_word(one), _meaning(one)) for one in required)
     lines += _rows((_option(one), _meaning(one)) for one in named)

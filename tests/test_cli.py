@@ -241,7 +241,7 @@ def test_a_session_for_each_terminal(home: Path, site: PageServer):
     cli = CommandLine(home)
     cli.environment.pop("PILOTHOUSE_TERMINAL")
     go, where = (f"{PILOTHOUSE} navigate {site.url('form.html')}", f"{PILOTHOUSE} get-page-text")
-    shown = cli.in_terminal(f"{go}; {where}; x=$({where} | cat); echo \"$x\"")
+    shown = cli.in_terminal(f'{go}; {where}; x=$({where} | cat); echo "$x"')
     assert shown.count("session: s") == 1
     assert shown.count("All kinds of fields") == 2
     assert "All kinds of fields" not in cli.in_terminal(where)

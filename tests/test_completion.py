@@ -5,7 +5,6 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,12 +21,12 @@ Offered = list[str]
 
 
 @pytest.fixture(scope="module")
-def cli(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandLine]:
+def cli(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     home = tmp_path_factory.mktemp("completion") / "home"
     home.mkdir(mode=0o700)
     line = CommandLine(home)
     line.text("tools")  # makes the manifest
-    yield line
+    return line
 
 
 def press_tab(cli: CommandLine, *words: str) -> Offered:

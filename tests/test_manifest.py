@@ -129,7 +129,8 @@ def test_a_line_becomes_arguments(typed: str, meant: dict[str, object]):
 
 
 @pytest.mark.parametrize(
-    "typed", ["", "rye", "rye s --degrees hot", "rye s --no-place", "rye s --place a --place b", "rye s --crust=perhaps"]
+    "typed",
+    ["", "rye", "rye s --degrees hot", "rye s --no-place", "rye s --place a --place b", "rye s --crust=perhaps"],
 )
 def test_a_line_that_is_none(typed: str):
     with pytest.raises(UsageError):

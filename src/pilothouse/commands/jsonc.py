@@ -12,6 +12,8 @@ _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _SCALAR = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
 _STRING_OR_COMMENT = re.compile(_STRING.pattern + r"|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _STRING_OR_COMMA = re.compile(_STRING.pattern + r"|,(\s*[}\]])")
+_COMMENT_TO_LINE_END = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/[ \t]*)?(?=\r?\n)")
+_REST_OF_LINE = re.compile(r"[ \t]*\r?\n")
 MAX_DEPTH = 100
 
 
@@ -70,27 +72,22 @@ def put(text: str, path: tuple[str, ...], value: Any) -> str:
 
 
 def drop(text: str, path: tuple[str, ...]) -> str:
-    """The text without the member, its comma and, where it has them, its lines."""
+    """The text without the member, its comma and, where they are its own, its lines."""
     parent = _at(parse(text), path[:-1])
     if parent is None or parent.members is None or path[-1] not in parent.members:
         return text
-    names = list(parent.members)
-    index = names.index(path[-1])
     gone = parent.members[path[-1]]
-    if index > 0:
-        start, end = parent.members[names[index - 1]].value.end, gone.value.end
-        return text[:start] + text[end:]
-    if len(names) > 1:
-        return text[: gone.start] + text[parent.members[names[1]].start :]
-    end = gone.value.end
-    if comma := re.compile(r"\s*,").match(text, end):
-        end = comma.end()
-    return (
-        text[: parent.start + 1]
-        + text[parent.start + 1 : gone.start].rstrip()
-        + text[end : parent.end].lstrip()
-        + (text[parent.end :])
-    )
+    if (comma := _comma(text, gone.value.end)) is not None:
+        rest = _REST_OF_LINE.match(text, comma + 1)
+        if rest and _begins_line(text, gone.start):
+            return text[: gone.start - len(_column(text, gone.start))] + text[rest.end() :]
+        return text[: gone.start] + text[comma + 1 :].lstrip(" \t")
+    before = [one.value.end for one in parent.members.values() if one.start < gone.start]
+    between = text[max(before, default=parent.start + 1) : gone.start].rstrip()
+    if before:
+        comma = _comma(text, before[-1]) or before[-1]
+        between = text[before[-1] : comma] + text[comma + 1 : gone.start].rstrip()
+    return text[: max(before, default=parent.start + 1)] + between + text[gone.value.end :]
 
 
 def _at(node: Node, path: tuple[str, ...]) -> Node | None:
@@ -116,7 +113,12 @@ def _insert(text: str, parent: Node, key: str, value: Any) -> str:
     written = f"{json.dumps(key)}: {_dump(text, value, inner)}"
     if "\n" not in text[parent.start : last.start]:
         return f"{text[: last.value.end]}, {json.dumps(key)}: {json.dumps(value)}{text[last.value.end :]}"
-    return f"{text[: last.value.end]},{line_end}{inner}{written}{text[last.value.end :]}"
+    comma = _comma(text, last.value.end)
+    end = last.value.end if comma is None else comma + 1
+    rest = _COMMENT_TO_LINE_END.match(text, end)  # it speaks of the member before
+    at = rest.end() if rest else end
+    kept = text[: last.value.end] + ("," if comma is None else "") + text[last.value.end : at]
+    return f"{kept}{line_end}{inner}{written}{'' if comma is None else ','}{text[at:]}"
 
 
 def _dump(text: str, value: Any, indent: str) -> str:
@@ -130,6 +132,16 @@ def _dump(text: str, value: Any, indent: str) -> str:
 def _indent(text: str) -> str:
     found = re.search(r"\{[^\S\n]*\r?\n([ \t]+)\"", text)
     return found[1] if found else "  "
+
+
+def _comma(text: str, position: int) -> int | None:
+    """Where the comma behind a value stands, if it has one."""
+    position = _skip(text, position)
+    return position if text[position : position + 1] == "," else None
+
+
+def _begins_line(text: str, position: int) -> bool:
+    return not text[text.rfind("\n", 0, position) + 1 : position].strip()
 
 
 def _column(text: str, position: int) -> str:

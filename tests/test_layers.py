@@ -31,15 +31,21 @@ MAY_IMPORT: dict[str, set[str]] = {
     "gate": {"guard", "browser", "cdp.connection", "tool", "result", "errors"},
     "doors": {"gate", "guard", "browser.watch", "tool", "config", "result", "errors"},
     "instance": {"home"},
-    "bridge": {"instance", "home", "errors"},
+    "reach": {"instance"},
+    "bridge": {"instance", "reach", "home", "errors"},
     "log": {"guard.redact", "instance"},
     "presence": set(),
-    "admin": {"bridge", "daemon", "instance", "home"},
-    "entry": {"bridge", "admin", "instance"},
+    "commands": {"reach", "instance", "home", "errors", "config", "tool", "tools", "providers", "admin"},
+    "admin": {"commands", "bridge", "daemon", "instance", "home"},
+    "entry": {"commands", "bridge", "admin", "instance"},
 }
 KNOWS_EVERY_ROOM = {"daemon"}
 SPEAKS_CDP = {"browser", "providers", "cdp"}
-STDLIB_ONLY = ["__init__.py", "entry.py", "bridge.py", "instance.py", "home.py", "errors.py"]
+STDLIB_ONLY = ["__init__.py", "entry.py", "bridge.py", "reach.py", "instance.py", "home.py", "errors.py"]
+STDLIB_ONLY += [
+    f"commands/{name}.py"
+    for name in ("__init__", "arguments", "call", "completion", "line", "manifest", "show", "terminal", "usage")
+]
 
 _CDP = re.compile(r"[A-Z][A-Za-z]+\.[a-z][A-Za-z]+")
 FILES = sorted(SOURCE.rglob("*.py"))

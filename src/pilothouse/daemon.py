@@ -27,7 +27,10 @@ from pilothouse import __version__, instance, log
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.terms import Terms
+from pilothouse.commands import manifest, terminal
+from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Server, load
+from pilothouse.doors.commands import CommandDoor
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.doors.local import LocalDoor, Open
@@ -119,7 +122,9 @@ async def run(
     gate = Gate(_registry(), sessions, Policy(), Approvals(), audit, timeout_ms=timeout_ms, forbidden_ports=own_ports)
     mcp = _Mcp(gate, defaults, extras)
     presence = Presence(stop)
-    local = LocalDoor({"mcp": presence.at_door(mcp.open)}, stop=presence.asked_to_stop)
+    commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
+    doors = {"mcp": presence.at_door(mcp.open), "call": presence.at_door(_ready(commands.open))}
+    local = LocalDoor(doors, stop=presence.asked_to_stop)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
     routes = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
     app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
@@ -128,7 +133,7 @@ async def run(
     try:
         await local.listen(Path(socket_path(home)))
         await http.listen(listener)
-        await mcp.door()
+        await asyncio.gather(mcp.door(), asyncio.to_thread(manifest.write, str(home), describe(gate.registry)))
         _announce(settings.server.host, port, str(home))
         await presence.until_over(linger_s)
     finally:
@@ -137,6 +142,13 @@ async def run(
         await _close(DOORS_CLOSE_S, mcp.close, local.close, http.close)
         await _close(GATE_CLOSE_S, gate.close)
         sluice.close()
+
+
+def _ready(opener: Open) -> Callable[[], Awaitable[Open]]:
+    async def give() -> Open:
+        return opener
+
+    return give
 
 
 class _Mcp:

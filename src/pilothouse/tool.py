@@ -86,6 +86,11 @@ class Tool(msgspec.Struct, frozen=True):
         except msgspec.ValidationError as error:
             raise self._refusal(str(error)) from None
 
+    def accepted(self) -> dict[str, str]:
+        """The unlisted names of its arguments, and what they mean."""
+        fields = self.arguments.__struct_fields__
+        return {key: name for key, name in {**_SYNONYMS, **self.synonyms}.items() if name in fields}
+
     def _wants_list(self, key: str, value: Any) -> bool:
         """One thing where a list is asked for is a list of one."""
         kind = self.input_schema["properties"].get(key, {}).get("type")

@@ -50,7 +50,7 @@ def encode(message: Message) -> bytes:
 
 def read(raw: bytes) -> Message:
     """The message of a line or body, safe to hand on, or `Malformed`."""
-    message = _object(raw, _decode(raw))
+    message = decode(raw)
     ident = _ident(message)
     if message.get("jsonrpc") != "2.0":
         raise Malformed(INVALID_REQUEST, 'every message needs "jsonrpc": "2.0"', ident)
@@ -61,6 +61,11 @@ def read(raw: bytes) -> Message:
     if not isinstance(message.get("params", {}), dict):
         raise Malformed(INVALID_PARAMS, '"params" must be an object', ident)
     return message
+
+
+def decode(raw: bytes) -> Message:
+    """The JSON object of a line or body, of bounded depth, without lone surrogates, or `Malformed`."""
+    return _object(raw, _decode(raw))
 
 
 def too_long(head: bytes, tail: bytes) -> Message:

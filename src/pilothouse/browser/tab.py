@@ -64,6 +64,8 @@ class Tab:
         self.closed = False
         self.loaders: deque[str] = deque(maxlen=20)  # of the documents that have come, the newest last
         self.moves = 0  # navigations within a document
+        self.strayed_at = 0.0  # when the tab went somewhere since the last action and nobody was told; 0: it did not
+        self.touch_points = 0  # fingers of the device that is emulated; a gesture leaves them as they were
         self.turn = asyncio.Lock()
         self.mark: settle.Mark | None = None
         self.seen = Seen()
@@ -316,6 +318,7 @@ class Tab:
         self.frame = None
         self.file_chooser = None
         self.crashed = False
+        self.strayed_at = asyncio.get_running_loop().time()
         self._home.report("navigation", self, self.url)
         if restored:
             self.channel.post("Page.getFrameTree").add_done_callback(self._frames_told)
@@ -334,6 +337,7 @@ class Tab:
     def _moved(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:
             self.moves += 1
+            self.strayed_at = asyncio.get_running_loop().time()
             self._home.report("navigation", self, params["url"])
             self._set_navigating(False)
 

@@ -91,9 +91,20 @@ async def test_a_target_far_below_is_scrolled_to(agent: Agent, site: PageServer)
 
 
 @promise("A21")
-@pytest.mark.parametrize("other", [True, False])
-async def test_from_a_frame_into_the_page(agent: Agent, site: PageServer, other: bool) -> None:
-    frame = site.inline(CARD, other=other)
+async def test_from_a_frame_of_another_site_into_the_page_chrome_carries_nothing(
+    agent: Agent, site: PageServer
+) -> None:
+    frame = site.inline(CARD, other=True)
+    await agent.call("navigate", url=site.inline(f'<h1>Page</h1><iframe src="{frame}"></iframe>{BIN}'))
+    await agent.call("wait_for_element", target="#card")
+    refused = await fails(agent, "not_actionable", "drag", target="#card", to="#bin")
+    assert refused.details["reason"] == "other_site"
+    await no_button_is_pressed(agent)
+
+
+@promise("A21")
+async def test_from_a_frame_into_the_page(agent: Agent, site: PageServer) -> None:
+    frame = site.inline(CARD)
     await agent.call("navigate", url=site.inline(f'<h1>Page</h1><iframe src="{frame}"></iframe>{BIN}'))
     await agent.call("wait_for_element", target="#card")
     await agent.call("drag", target="#card", to="#bin")
@@ -122,6 +133,22 @@ async def test_a_call_that_is_cancelled_lets_go(agent: Agent, site: PageServer) 
     await agent.call("wait_for", function="document.getElementById('status').textContent.startsWith('handle at')")
     assert await agent.js("handle.onpointermove") is None
     await no_button_is_pressed(agent)
+
+
+async def test_a_native_drag_that_is_cancelled_lets_go(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("drag.html"))
+    await agent.js("window.lifted = 0; addEventListener('dragstart', () => { lifted = 1 }); return 0")
+    tab = tab_of(agent)
+    call = asyncio.ensure_future(agent.ask("drag", target="#one", to="#bin"))
+    while not (await tab.channel.send("Runtime.evaluate", expression="lifted"))["result"]["value"]:
+        pass
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await no_button_is_pressed(agent)
+    assert await agent.js("bin.children.length") == 0
+    await agent.call("drag", target="#one", to="#bin")
+    assert await agent.js(STATUS) == "dropped one"
 
 
 async def test_a_target_that_goes_while_it_is_dragged_to(agent: Agent, site: PageServer) -> None:

@@ -13,25 +13,24 @@ from tests.server import PageServer
 
 pytestmark = promise("C01", "A09")
 
-LISTEN = """window.keys = []; for (const kind of ["keydown", "keyup"])
-  addEventListener(kind, e => keys.push(kind + " " + e.key), true); 0"""
+LISTEN = """window.heard = []; for (const kind of ["keydown", "keyup"])
+  addEventListener(kind, e => heard.push(kind + " " + e.key), true); 0"""
 
 
 async def test_every_key_is_pressed_and_let_go(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await agent.js(LISTEN)
     assert await agent.text("slow_type", target="#name", text="Ab", delay_ms=5) == 'typed into textbox "Name"'
-    assert (await agent.js("keys"))[-4:] == ["keydown A", "keyup A", "keydown b", "keyup b"]
+    assert (await agent.js("heard"))[-4:] == ["keydown A", "keyup A", "keydown b", "keyup b"]
     assert await agent.js("document.getElementById('name').value") == "Ab"
 
 
 async def test_text_is_replaced_or_added_to(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("form.html"))
-    value = "text.value + notes.value"
     await agent.call("slow_type", target="#text", text="one", delay_ms=0)
     await agent.call("slow_type", target="#text", text="two", delay_ms=0, clear=False)
     await agent.call("slow_type", target="#notes", text="a\nb ü 😀", delay=0)
-    assert await agent.js(f"document.getElementById('text').value + notes.value") == "onetwoa\nb ü 😀"
+    assert await agent.js("document.getElementById('text').value + notes.value") == "onetwoa\nb ü 😀"
     await agent.call("slow_type", target="#text", text="", delay_ms=0)
     assert await agent.js("document.getElementById('text').value") == ""
 
@@ -51,7 +50,8 @@ async def test_progress_is_told_while_it_takes_long(agent: Agent, site: PageServ
     args = {"target": "#name", "text": "x" * 26, "delay_ms": 50}
     answer: Answer = await agent.gate.call(Call("slow_type", args, agent.caller, progress))
     assert not answer.failed
-    assert told and all(0 < done < 26 and total == 26 for done, total in told)
+    assert told
+    assert all(0 < done < 26 and total == 26 for done, total in told)
 
 
 async def test_a_call_that_is_cancelled_leaves_no_key_down(agent: Agent, site: PageServer) -> None:
@@ -59,12 +59,12 @@ async def test_a_call_that_is_cancelled_leaves_no_key_down(agent: Agent, site: P
     await agent.js(LISTEN)
     tab = tab_of(agent)
     call = asyncio.ensure_future(agent.ask("slow_type", target="#name", text="x" * 500, delay_ms=20))
-    while (await tab.channel.send("Runtime.evaluate", expression="keys.length"))["result"]["value"] < 10:
+    while (await tab.channel.send("Runtime.evaluate", expression="heard.length"))["result"]["value"] < 10:
         pass
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    keys = await agent.js("keys")
+    keys = await agent.js("heard")
     assert keys.count("keydown x") == keys.count("keyup x")
     count = len(await agent.js("document.getElementById('name').value"))
     await agent.call("wait", time_ms=100)

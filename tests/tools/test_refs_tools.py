@@ -42,9 +42,9 @@ async def test_a_ref_of_a_page_that_was_left(agent: Agent, site: PageServer) -> 
 
 async def test_what_takes_no_focus(agent: Agent, site: PageServer) -> None:
     await agent.call(
-        "navigate", url=site.inline("<button id=a>A</button><p onclick='1'>Text</p><button disabled>Off</button>")
+        "navigate", url=site.inline("<button id=a>A</button><div role=button>Text</div><button disabled>Off</button>")
     )
-    text = await ref(agent, "Text")
+    text = await ref(agent, 'button "Text"')
     refused = await fails(agent, "not_actionable", "focus_ref", ref=text)
     assert refused.details["reason"] == "no_focus"
 

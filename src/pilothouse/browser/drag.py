@@ -22,6 +22,7 @@ from pilothouse.errors import Failure
 STEPS = 10
 NUDGE_PX = 8.0  # beyond what Chrome and most pages take for a click
 LIFT_S = 2.0
+LET_GO_S = 0.5
 _LEFT: dict[str, Any] = {"button": "left", "clickCount": 1}
 _HELD: dict[str, Any] = {"button": "left", "buttons": 1}
 
@@ -49,21 +50,24 @@ async def drag(tab: Tab, source: Element, target: Element | None, by: Point) -> 
             await grip.carry(await hand.middle(tab, target) if target else (start.x + by[0], start.y + by[1]))
             await grip.release()
         except BaseException:
-            grip.let_go()
+            await grip.let_go()
             raise
-    taken = any(await _ask(worlds, "dragEnded"))
+    taken = bool(tab.hindrance()) or any(await _ask(worlds, "dragEnded"))
     effect = await settle(tab, mark)
     if data.done() and not taken:
-        raise _not_taken(start, effect)
+        raise _not_taken(start, apart=target is not None and target.frame.channel is not source.frame.channel)
     note = start.note if effect or data.done() else "; ".join(filter(None, (start.note, "the page did not change")))
     return Dragged(start.role, start.name, note)
 
 
-def _not_taken(start: hand.Aim, effect: bool) -> Failure:
+def _not_taken(start: hand.Aim, *, apart: bool) -> Failure:
     return Failure(
         "not_actionable",
-        f"{start.role} was dragged there, but nothing takes a drop at that place",
-        details={"reason": "no_drop", "role": start.role, "name": start.name, "page_changed": effect},
+        # Chrome forbids it, to people as well (M).
+        "the browser carries nothing between frames of different sites"
+        if apart
+        else f"{start.role} was dragged there, but nothing takes a drop at that place",
+        details={"reason": "other_site" if apart else "no_drop", "role": start.role, "name": start.name},
         suggestions=["drop it on another target: get_page_state shows what is there"],
     )
 
@@ -137,12 +141,14 @@ class _Grip:
             await self._drag("drop", self._at)
         await self._mouse("mouseReleased", self._at, **_LEFT)
 
-    def let_go(self) -> None:
-        """Nobody waits for it any more; it only has to happen."""
-        if self._entered:
-            self._drag_post("dragCancel", self._at)
-        self._mouse_post("mouseMoved", self._start, **_HELD)
-        self._mouse_post("mouseReleased", self._start, **_LEFT)
+    async def let_go(self) -> None:
+        """Back where it began, so that nothing is dropped. Also for a call that is cancelled, hence short."""
+        moved = self._mouse_post("mouseMoved", self._start, **_HELD)
+        await asyncio.wait([moved], timeout=LET_GO_S)  # by now a native drag has begun, or never will
+        if self._data.done():
+            self._drag_post("dragEnter", self._start)
+            self._drag_post("dragCancel", self._start)
+        await asyncio.wait([self._mouse_post("mouseReleased", self._start, **_LEFT)], timeout=LET_GO_S)
 
     async def _move(self, to: Point) -> None:
         self._tab.check_dialog()

@@ -172,7 +172,9 @@ class Tab:
 
     async def call(self, function: str, *args: Any, timeout: float = world.CALL_TIMEOUT_S) -> Any:
         """Ask the current frame's world; once more if its document was replaced meanwhile."""
-        frame = self.frame or self.frames.main
+        return await self._ask(self.frame or self.frames.main, function, *args, timeout=timeout)
+
+    async def _ask(self, frame: Frame, function: str, *args: Any, timeout: float) -> Any:
         try:
             return await (await self.frames.ready(frame, timeout)).call(function, *args, timeout=timeout)
         except WorldGone:
@@ -181,7 +183,7 @@ class Tab:
     async def learn_title(self) -> bool:
         """Ask the page, when the browser has not told its title yet; False if it is too busy to answer."""
         try:
-            self.title = (await self.call("page", timeout=ASK_S))["title"][:MAX_TITLE]
+            self.title = (await self._ask(self.frames.main, "page", timeout=ASK_S))["title"][:MAX_TITLE]
         except Failure as failure:
             if failure.code != "timeout":
                 raise

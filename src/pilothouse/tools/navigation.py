@@ -88,6 +88,6 @@ async def get_current_url(tab: Tab) -> Result[Place]:
 @tool(Access.READ, live=False, example={})
 async def get_page_title(tab: Tab) -> Result[Title]:
     """The title of the page."""
-    if not tab.title and not tab.hindrance() and not tab.bound_for:
-        await tab.learn_title()
+    if not tab.hindrance() and not tab.bound_for:
+        await tab.learn_title()  # a page too busy to answer has the title it had
     return Result("" if tab.title else "the page has no title", Title(tab.title), page=tab.title)

@@ -30,8 +30,8 @@ async def test_a_double_click(agent: Agent, site: PageServer) -> None:
 async def test_a_right_click(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await agent.js(RECORD)
-    await agent.call("right_click", selector="#go", modifiers=["Shift"])
-    assert await recorded(agent, "mousedown") == [[2, 2, 1, "shift"]]
+    await agent.call("right_click", selector="#go")
+    assert await recorded(agent, "mousedown") == [[2, 2, 1, ""]]
     assert len(await recorded(agent, "contextmenu")) == 1
 
 
@@ -39,9 +39,9 @@ async def test_a_point(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await agent.js(RECORD)
     x, y = await agent.js("const r = go.getBoundingClientRect(); return [r.x + 5, r.y + 5]")
-    done = await agent.text("click_at", x=x, y=y, count=2, modifiers=["Alt"])
+    done = await agent.text("click_at", x=x, y=y, count=2)
     assert done.startswith('clicked button "Go" at')
-    assert [one[2:] for one in await recorded(agent, "click")] == [[1, "alt"], [2, "alt"]]
+    assert [one[2:] for one in await recorded(agent, "click")] == [[1, ""], [2, ""]]
     await agent.call("click_at", x=x, y=y, button="right")
     assert len(await recorded(agent, "contextmenu")) == 1
     assert "Clicks" in await agent.text("click_at", x=x, y=y, snapshot="full")
@@ -138,7 +138,7 @@ async def test_a_click_that_hangs_the_page_is_given_up_early(agent: Agent, site:
     await agent.call("navigate", url=site.url("hang.html"))
     began = time.monotonic()
     answer = await agent.ask("click", target="text=Hang now")
-    assert time.monotonic() - began < 12
+    assert time.monotonic() - began < 14
     assert code(answer) == "timeout"
     assert "broken off" in answer.text
     assert "Hang now" in await agent.text("get_page_state")

@@ -30,13 +30,15 @@ _HELD: dict[str, Any] = {"button": "left", "buttons": 1}
 class Dragged(msgspec.Struct, frozen=True):
     role: str
     name: str
+    onto_role: str = ""
+    onto_name: str = ""
     note: str = ""
 
 
 async def drag(tab: Tab, source: Element, target: Element | None, by: Point) -> Dragged:
     """Onto the middle of the target, or by so many pixels."""
-    if target:
-        await hand.aim(tab, target, enabled=False, on_page=True)  # refused before anything is pressed
+    # A target that cannot be reached is refused before anything is pressed.
+    goal = await hand.aim(tab, target, enabled=False, on_page=True) if target else None
     start = await hand.aim(tab, source, on_page=True)
     mark = Mark(tab, source.frame)
     worlds = list({one.world.uid: one.world for one in (source, target) if one}.values())
@@ -56,8 +58,9 @@ async def drag(tab: Tab, source: Element, target: Element | None, by: Point) -> 
     effect = await settle(tab, mark)
     if data.done() and not taken:
         raise _not_taken(start, apart=target is not None and target.frame.channel is not source.frame.channel)
-    note = start.note if effect or data.done() else "; ".join(filter(None, (start.note, "the page did not change")))
-    return Dragged(start.role, start.name, note)
+    notes = [start.note, goal.note if goal else "", "" if effect or data.done() else "the page did not change"]
+    onto = (goal.role, goal.name) if goal else ("", "")
+    return Dragged(start.role, start.name, *onto, "; ".join(note for note in notes if note))
 
 
 def _not_taken(start: hand.Aim, *, apart: bool) -> Failure:

@@ -19,7 +19,8 @@ from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
 
 CHECK_TIMEOUT_S = 8.0
-TAKEN_S = 8.0  # a page that has not taken an input by then hangs
+TAKEN_S = 10.0  # a page that has not taken an input by then hangs
+CHARACTERS_PER_S = 10_000  # that even a slow page takes
 _MODIFIERS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
 _WHY = {
     "hidden": "it is not visible",
@@ -105,7 +106,7 @@ async def hover(tab: Tab, element: Element) -> Aim:
     return where
 
 
-async def click_at(tab: Tab, x: float, y: float, *, button: str, count: int, modifiers: Iterable[str]) -> Aim:
+async def click_at(tab: Tab, x: float, y: float, *, button: str, count: int) -> Aim:
     """A press on a point of the window, whatever is there."""
     main = tab.frames.main
     world = await tab.frames.ready(main, CHECK_TIMEOUT_S)
@@ -118,7 +119,7 @@ async def click_at(tab: Tab, x: float, y: float, *, button: str, count: int, mod
         )
     where = Aim(tab.channel, x, y, spot["role"], spot["name"], "")
     mark = Mark(tab, main)
-    await press(tab, where, button=button, count=count, modifiers=modifiers)
+    await press(tab, where, button=button, count=count, modifiers=())
     await settle(tab, mark)
     return where
 
@@ -155,7 +156,7 @@ async def stroke(tab: Tab, events: Iterable[dict[str, Any]]) -> None:
 
 async def insert_text(tab: Tab, text: str) -> None:
     """Like keys: whichever frame has the focus gets it."""
-    await deliver([tab.channel.post("Input.insertText", text=text)])
+    await deliver([tab.channel.post("Input.insertText", timeout=TAKEN_S + len(text) / CHARACTERS_PER_S, text=text)])
 
 
 def _mouse(where: Aim, kind: str, **options: Any) -> asyncio.Future[dict[str, Any]]:

@@ -23,8 +23,8 @@ POPUP_FRESH_S = 10.0  # for so long a tab that a page opened counts as the next 
 class Options(msgspec.Struct, frozen=True):
     """What a session was opened with.
 
-    `timeout_ms` holds for calls of tools that declare none; navigate, go_back, go_forward, reload, evaluate_js,
-    wait_for and wait_for_new_tab declare their own, which their schema shows.
+    `timeout_ms` holds for calls of tools that declare none: those that go somewhere, wait, run scripts or type slowly
+    have one of their own, which their schema shows.
     """
 
     browser: str = "isolated"

@@ -34,33 +34,25 @@ async def click(
 
 
 @tool(Access.WRITE, example={"target": "#go"})
-async def double_click(
-    tab: Tab, target: Target, modifiers: list[Modifier] = [], snapshot: Want = None
-) -> Result[Acted]:
+async def double_click(tab: Tab, target: Target, snapshot: Want = None) -> Result[Acted]:
     """Double-click an element."""
-    where = await hand.click(tab, await locate(tab, target), count=2, modifiers=modifiers)
+    where = await hand.click(tab, await locate(tab, target), count=2)
     return await acted(tab, f"double-clicked {called(where.role, where.name)}", where.note, snapshot, sends=True)
 
 
 @tool(Access.WRITE, example={"target": "#go"})
-async def right_click(tab: Tab, target: Target, modifiers: list[Modifier] = [], snapshot: Want = None) -> Result[Acted]:
+async def right_click(tab: Tab, target: Target, snapshot: Want = None) -> Result[Acted]:
     """Click an element with the right button."""
-    where = await hand.click(tab, await locate(tab, target), button="right", modifiers=modifiers)
+    where = await hand.click(tab, await locate(tab, target), button="right")
     return await acted(tab, f"right-clicked {called(where.role, where.name)}", where.note, snapshot)
 
 
 @tool(Access.WRITE, example={"x": 10, "y": 10})
 async def click_at(
-    tab: Tab,
-    x: Pixels,
-    y: Pixels,
-    button: Button = "left",
-    count: Count = 1,
-    modifiers: list[Modifier] = [],
-    snapshot: Want = None,
+    tab: Tab, x: Pixels, y: Pixels, button: Button = "left", count: Count = 1, snapshot: Want = None
 ) -> Result[Acted]:
     """Click a point of the viewport, in CSS pixels."""
-    where = await hand.click_at(tab, x, y, button=button, count=count, modifiers=modifiers)
+    where = await hand.click_at(tab, x, y, button=button, count=count)
     hit = called(where.role, where.name) if where.role else "nothing"
     return await acted(tab, f"clicked {hit} at {x:g}, {y:g}", want=snapshot, sends=True)
 
@@ -75,8 +67,7 @@ async def hover(tab: Tab, target: Target) -> Result[Acted]:
 @tool(
     Access.WRITE,
     example={"target": "#go", "dx": 20},
-    synonyms={"source": "target", "from": "target", "source_selector": "target"}
-    | dict.fromkeys(("destination", "target_selector", "onto"), "to"),
+    synonyms={"source": "target", "from": "target", "source_selector": "target", "destination": "to", "onto": "to"},
 )
 async def drag(
     tab: Tab, target: Target, to: Target | None = None, dx: Pixels = 0, dy: Pixels = 0, snapshot: Want = None
@@ -86,5 +77,5 @@ async def drag(
         raise Failure("bad_request", "drag takes `to`, or dx and dy", suggestions=['drag(target="e3", to="e7")'])
     source = await locate(tab, target)
     moved = await carrier.drag(tab, source, await locate(tab, to) if to else None, (dx, dy))
-    where = "onto the other" if to else f"by {dx:g}, {dy:g}"
+    where = f"onto {called(moved.onto_role, moved.onto_name)}" if to else f"by {dx:g}, {dy:g}"
     return await acted(tab, f"dragged {called(moved.role, moved.name)} {where}", moved.note, snapshot)

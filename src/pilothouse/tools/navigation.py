@@ -74,7 +74,7 @@ async def reload(tab: Tab, wait_until: WaitUntil = "load", timeout_ms: TimeoutMs
 async def wait_for_navigation(
     tab: Tab, wait_until: WaitUntil = "load", timeout_ms: TimeoutMs = DEFAULT_MS
 ) -> Result[Arrived]:
-    """Wait for the next page; also answers the one that the last action has brought or begun."""
+    """Wait for the next page, or the one the last action has begun or brought."""
     return _arrived(tab, await way.next_navigation(tab, wait_until, timeout_ms / 1000))
 
 

@@ -13,6 +13,8 @@ const multipleOf = getter(HTMLSelectElement.prototype, "multiple");
 const readOnlyOf = getter(HTMLInputElement.prototype, "readOnly");
 const areaReadOnlyOf = getter(HTMLTextAreaElement.prototype, "readOnly");
 
+const createIn = uncurry(Document.prototype.createElement);
+
 const TYPED = words("text search url tel email password number");
 
 // The control itself, when a label, a wrapper or a custom element with one field was named.
@@ -105,7 +107,7 @@ function tried(el, value) {
   const type = inputTypeOf(el);
   if (type === "color") return hexOf(value);
   if (type === "range") return value.trim() && Number.isFinite(Number(value)) ? value : "";
-  const probe = document.createElement("input");
+  const probe = createIn(document, "input");
   probe.type = type;
   setInput(probe, value);
   return inputValueOf(probe);

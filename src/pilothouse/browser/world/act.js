@@ -97,7 +97,7 @@ ph.check = async (n, { enabled = true, waitMs = 1000 } = {}) => {
     const { el, twin } = found;
     await stillness(el);
     const spot = enabled && isOff(el) ? { fail: "disabled" } : place(el);
-    if (!spot.fail) { begin(); return { ...spot, twin, ...named(el) }; }
+    if (!spot.fail) { begin(el); return { ...spot, twin, ...named(el) }; }
     if (performance.now() >= end) return { ...spot, ...named(el) };
     await nextChange(Math.min(100, end - performance.now()));
   }

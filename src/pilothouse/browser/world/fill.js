@@ -56,7 +56,7 @@ ph.enter = async (n, { clear = true, value = "", waitMs = 1000 } = {}) => {
     if (!fail) {
       const counts = el instanceof HTMLInputElement && inputTypeOf(el) === "number";
       if (clear && counts && !acceptable(el, value.trim())) return { ...answer, fail: "refused", type: "number" };
-      begin();
+      begin(el);
       if (kind === "text") select(el, clear);
       return { ...answer, checked: kind === "check" ? checkedState(el, roleOf(el)) === "checked" : undefined };
     }

@@ -9,12 +9,15 @@ const noteRefusal = (event) => {
 };
 const noteSent = () => { refusals = []; };
 
-// Asked for again at each action: `document.open()` takes all listeners away.
-function watchRefusals() {
-  addEventListener("invalid", noteRefusal, true);
-  addEventListener("submit", noteSent, true);
+// Asked for again at each action: `document.open()` takes all listeners away. What happens in a shadow root stays there.
+function watchRefusals(el) {
+  const root = el ? rootOf(el) : document;
+  for (const place of root === document ? [globalThis] : [globalThis, root]) {
+    place.addEventListener("invalid", noteRefusal, true);
+    place.addEventListener("submit", noteSent, true);
+  }
 }
-watchRefusals();
+watchRefusals(null);
 
 // Told once; a field that was mended meanwhile is no reason any more.
 function refused() {

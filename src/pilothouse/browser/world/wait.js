@@ -23,7 +23,7 @@ function nextChange(ms) {
 // until nothing does. Answers how many changes there were since the action was begun (`begin`) or the last tick.
 const RESTLESS_MS = 150;
 let seenChanges = 0;
-const begin = () => { seenChanges = pulse(); watchRefusals(); };
+const begin = (el = null) => { seenChanges = pulse(); watchRefusals(el); };
 ph.tick = async () => {
   const end = performance.now() + RESTLESS_MS;
   const first = seenChanges;

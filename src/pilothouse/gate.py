@@ -172,7 +172,7 @@ class Gate:
         limit.reschedule(began + self._deadline(visit, args) / 1000 + GRACE_S)  # the session's own, now it is known
         if visit.tool.scope == "Session":
             return visit.session
-        visit.tab = await visit.session.tab(getattr(args, "tab", ""))
+        visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
         return visit.tab
 
     def _question(self, visit: _Visit, args: msgspec.Struct) -> Question:
@@ -251,7 +251,7 @@ class Gate:
     def _deadline(self, visit: _Visit, args: msgspec.Struct) -> int:
         """What the call or its tool says (some tools declare a default, which is then the one), else the session."""
         asked = getattr(args, "timeout_ms", None) if _times_itself(visit.tool) else None
-        return asked or (visit.session.options.timeout_ms if visit.session else self._timeout_ms)
+        return _meant_ms(args) + (asked or (visit.session.options.timeout_ms if visit.session else self._timeout_ms))
 
     async def _too_late(self, visit: _Visit, timeout_s: float) -> Failure:
         what = f"{visit.call.tool} did not end within {timeout_s:g} s"
@@ -393,6 +393,11 @@ def _given_to(tool: Tool, args: msgspec.Struct) -> dict[str, Any]:
 def _times_itself(tool: Tool | None) -> bool:
     """What open_session calls `timeout_ms` is an option of the session that it opens."""
     return tool is not None and tool.scope != "OwnSessions"
+
+
+def _meant_ms(args: msgspec.Struct) -> int:
+    """A wait that was asked for in so many words is no lateness."""
+    return int(getattr(args, "time_ms", 0) + getattr(args, "seconds", 0) * 1000)
 
 
 def _shortened(args: msgspec.Struct, tool: Tool, left_s: float) -> msgspec.Struct:

@@ -66,6 +66,7 @@ class Tool(msgspec.Struct, frozen=True):
     core: bool
     queued: bool
     live: bool
+    opens: bool
     sensitive: frozenset[str]
     progress_name: str
     runner_name: str
@@ -134,6 +135,7 @@ def tool(
     core: bool = False,
     queued: bool | None = None,
     live: bool = True,
+    opens: bool = False,
     sensitive: tuple[str, ...] = (),
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
@@ -141,8 +143,9 @@ def tool(
     """Declare a tool.
 
     Reads run beside others in the same tab, the rest in order; `queued` says otherwise. `live` tools need a page
-    that can answer: they wait until the last action has settled, and are refused while a dialog is open. A call
-    that gives one of the `sensitive` arguments is sensitive, whatever the tool is without them.
+    that can answer: they wait until the last action has settled, and are refused while a dialog is open. A tool
+    that `opens` gets a new tab when none is left. A call that gives one of the `sensitive` arguments is sensitive,
+    whatever the tool is without them.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -169,6 +172,7 @@ def tool(
                 core=core,
                 queued=access is not Access.READ if queued is None else queued,
                 live=live,
+                opens=opens,
                 sensitive=frozenset(sensitive),
                 progress_name=progress_name,
                 runner_name=runner_name,

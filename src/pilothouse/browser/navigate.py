@@ -22,6 +22,7 @@ OVERTAKEN_TRIES = 5
 STUCK_S = 1.0
 PROBE_S = 0.5
 ERROR_PAGE_S = 1.0
+FRESH_S = 10.0  # for so long a page that nobody has waited for counts as the next one
 _WORDS = {
     "net::ERR_INVALID_AUTH_CREDENTIALS": (
         "the server answered 401: it asks for a user name and a password",
@@ -107,6 +108,35 @@ async def history(tab: Tab, step: int, timeout: float) -> Arrival:
     return await _arrival(tab)
 
 
+async def next_navigation(tab: Tab, wait_until: str, timeout: float) -> Arrival:
+    """The next page; the one that the last action has begun, or brought a moment ago, counts, once."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + timeout
+    if loop.time() - tab.strayed_at > FRESH_S:
+        tab.strayed_at = 0.0
+
+    def over() -> bool:
+        return bool((tab.strayed_at and not tab.navigating) or tab.hindrance())
+
+    if not await tab.signal.until(over, timeout):
+        raise _nowhere(tab)
+    if failure := tab.hindrance():
+        raise failure
+    await _arrive(tab, None, wait_until, end)
+    return await _arrival(tab)
+
+
+def _nowhere(tab: Tab) -> Failure:
+    if tab.bound_for:
+        return _late(tab, f"{tab.bound_for} did not answer")
+    return Failure(
+        "timeout",
+        f"the tab went nowhere in time: it is still at {tab.url}",
+        details={"url": tab.url},
+        suggestions=["get_page_state shows what the last action did", "a new tab is waited for by wait_for_new_tab"],
+    )
+
+
 @contextlib.asynccontextmanager
 async def _leaving(tab: Tab) -> AsyncGenerator[Mark]:
     """A page that is left must let go: script that keeps it from answering is broken off.
@@ -167,7 +197,7 @@ def _failed(tab: Tab, url: str, error: str, again: str = "") -> Failure:
     )
 
 
-async def _arrive(tab: Tab, before: Document, wait_until: str, end: float) -> None:
+async def _arrive(tab: Tab, before: Document | None, wait_until: str, end: float) -> None:
     url = tab.url
     await _until(tab, lambda: tab.document is not before, end, url)
     if tab.document.unreachable:
@@ -207,6 +237,7 @@ def _late(tab: Tab, what: str) -> Failure:
 
 
 async def _arrival(tab: Tab, note: str = "") -> Arrival:
+    tab.strayed_at = 0.0
     if not tab.title and not await tab.learn_title():
         note = "the page has arrived; its script keeps it busy"
     request = tab.network.by_loader(tab.document.loader_id)

@@ -23,8 +23,8 @@ POPUP_FRESH_S = 10.0  # for so long a tab that a page opened counts as the next 
 class Options(msgspec.Struct, frozen=True):
     """What a session was opened with.
 
-    `timeout_ms` holds for calls of tools that declare none; navigate, go_back, go_forward, reload, evaluate_js,
-    wait_for and wait_for_new_tab declare their own, which their schema shows.
+    `timeout_ms` holds for calls of tools that declare none: those that go somewhere, wait, run scripts or type slowly
+    have one of their own, which their schema shows.
     """
 
     browser: str = "isolated"
@@ -99,14 +99,16 @@ class Session:
                     "browser", self.current.name, "the browser ended and was started anew: tabs and cookies are gone"
                 )
 
-    async def tab(self, name: str = "") -> Tab:
-        """The tab of that name, or the current one."""
+    async def tab(self, name: str = "", *, opens: bool = False) -> Tab:
+        """The tab of that name, or the current one; if there is none, a new one for who `opens`."""
         await self.open()
         if name:
             found = self._tabs.get(name) or next((tab for tab in self.tabs if tab.target_id == name), None)
             if found is None:
                 raise self._no_tab(f"there is no tab {name[:40]!r} in this session")
             return found
+        if opens and (self.current is None or self.current.closed):
+            return await self.new_tab("about:blank", background=False)
         if self.current is None or self.current.closed:
             raise self._no_tab("no tab is current: the last one was closed")
         return self.current

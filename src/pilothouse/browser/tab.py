@@ -64,6 +64,8 @@ class Tab:
         self.closed = False
         self.loaders: deque[str] = deque(maxlen=20)  # of the documents that have come, the newest last
         self.moves = 0  # navigations within a document
+        self.strayed_at = 0.0  # when the tab went somewhere since the last action and nobody was told; 0: it did not
+        self.touch_points = 0  # fingers of the device that is emulated; a gesture leaves them as they were
         self.turn = asyncio.Lock()
         self.mark: settle.Mark | None = None
         self.seen = Seen()
@@ -170,7 +172,9 @@ class Tab:
 
     async def call(self, function: str, *args: Any, timeout: float = world.CALL_TIMEOUT_S) -> Any:
         """Ask the current frame's world; once more if its document was replaced meanwhile."""
-        frame = self.frame or self.frames.main
+        return await self._ask(self.frame or self.frames.main, function, *args, timeout=timeout)
+
+    async def _ask(self, frame: Frame, function: str, *args: Any, timeout: float) -> Any:
         try:
             return await (await self.frames.ready(frame, timeout)).call(function, *args, timeout=timeout)
         except WorldGone:
@@ -179,7 +183,7 @@ class Tab:
     async def learn_title(self) -> bool:
         """Ask the page, when the browser has not told its title yet; False if it is too busy to answer."""
         try:
-            self.title = (await self.call("page", timeout=ASK_S))["title"][:MAX_TITLE]
+            self.title = (await self._ask(self.frames.main, "page", timeout=ASK_S))["title"][:MAX_TITLE]
         except Failure as failure:
             if failure.code != "timeout":
                 raise
@@ -316,6 +320,7 @@ class Tab:
         self.frame = None
         self.file_chooser = None
         self.crashed = False
+        self.strayed_at = asyncio.get_running_loop().time()
         self._home.report("navigation", self, self.url)
         if restored:
             self.channel.post("Page.getFrameTree").add_done_callback(self._frames_told)
@@ -334,6 +339,7 @@ class Tab:
     def _moved(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:
             self.moves += 1
+            self.strayed_at = asyncio.get_running_loop().time()
             self._home.report("navigation", self, params["url"])
             self._set_navigating(False)
 

@@ -67,6 +67,7 @@ class Tool(msgspec.Struct, frozen=True):
     queued: bool
     live: bool
     sensitive: frozenset[str]
+    reveals: bool
     progress_name: str
     runner_name: str
     url_names: tuple[str, ...]
@@ -130,6 +131,7 @@ def tool(
     queued: bool | None = None,
     live: bool = True,
     sensitive: tuple[str, ...] = (),
+    reveals: bool = False,
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
@@ -137,7 +139,8 @@ def tool(
 
     Reads run beside others in the same tab, the rest in order; `queued` says otherwise. `live` tools need a page
     that can answer: they wait until the last action has settled, and are refused while a dialog is open. A call
-    that gives one of the `sensitive` arguments is sensitive, whatever the tool is without them.
+    that gives one of the `sensitive` arguments is sensitive, whatever the tool is without them. What `reveals` secrets
+    is asked for just these: its answer is not redacted.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -165,6 +168,7 @@ def tool(
                 queued=access is not Access.READ if queued is None else queued,
                 live=live,
                 sensitive=frozenset(sensitive),
+                reveals=reveals,
                 progress_name=progress_name,
                 runner_name=runner_name,
                 url_names=tuple(p.name for p in parameters if hints[p.name] is Url or hints[p.name] == Url),

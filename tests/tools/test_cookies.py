@@ -1,5 +1,7 @@
 """Cookies of a session: read with their values, set, deleted; those of other sessions are never touched."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.browser.looking import fails
@@ -110,5 +112,4 @@ async def test_very_much_goes_into_a_file(agent: Agent) -> None:
     answer = await agent.ask("get_cookies")
     assert len(answer.text) < 2000
     assert answer.data["total"] == 10
-    with open(answer.data["path"]) as file:
-        assert len(file.read()) > 40_000
+    assert len(Path(answer.data["path"]).read_text()) > 40_000

@@ -1,8 +1,9 @@
 """A hidden page in which an origin's storage can be reached without visiting the site.
 
 Above: state. Below: browser, cdp. The page belongs to no tab strip and no session's list (the browser calls its target
-`other`), and every request it makes is answered here with an empty document: nothing goes out. M: 12 ms to open, 30 ms
-an origin; the storage domain of CDP only knows origins that some frame has loaded.
+`other`), and every request it makes is answered here with an empty document: no byte is sent, though the browser opens
+an idle connection ahead (M). M: 12 ms to open, 30 ms an origin; CDP's own storage commands only know origins that some
+frame has loaded.
 """
 
 import contextlib
@@ -37,9 +38,7 @@ class Backroom:
         return reply["result"].get("value") == origin
 
     async def read(self) -> Items:
-        reply = await self._channel.send(
-            "Runtime.evaluate", expression=_READ, returnByValue=True, timeout=TIMEOUT_S
-        )
+        reply = await self._channel.send("Runtime.evaluate", expression=_READ, returnByValue=True, timeout=TIMEOUT_S)
         return reply["result"].get("value") or []
 
     async def write(self, items: Items) -> bool:

@@ -73,6 +73,10 @@ class Session:
         return list(self._tabs.values())
 
     @property
+    def terms(self) -> Terms:
+        return self._terms
+
+    @property
     def context(self) -> Context:
         assert self._context
         return self._context

@@ -5,25 +5,17 @@ storage (it ends with its tab) and IndexedDB are not carried.
 """
 
 import asyncio
-from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
 from pilothouse.browser import cookies
 from pilothouse.browser.backroom import Items, backroom
 from pilothouse.browser.session import Session
+from pilothouse.browser.terms import Vault
 from pilothouse.errors import Failure
 
 MAX_ORIGINS = 200
 IN_S = 20.0  # for all origins together
-
-
-class Vault(Protocol):
-    """A place for secrets, by name."""
-
-    def put(self, name: str, data: bytes) -> Path: ...
-    def get(self, name: str) -> bytes: ...
 
 
 class State(msgspec.Struct, frozen=True):
@@ -39,7 +31,8 @@ class Kept(msgspec.Struct):
     skipped: list[str]
 
 
-async def save(session: Session, vault: Vault, name: str) -> Kept:
+async def save(session: Session, name: str) -> Kept:
+    vault = _vault(session)
     await session.open()
     found = await cookies.read(session.context)
     origins = _origins(session, found)
@@ -49,8 +42,8 @@ async def save(session: Session, vault: Vault, name: str) -> Kept:
     return Kept(len(found), list(stored), skipped + origins[MAX_ORIGINS:])
 
 
-async def load(session: Session, vault: Vault, name: str) -> Kept:
-    state = await opened(vault, name)
+async def load(session: Session, name: str) -> Kept:
+    state = await _opened(_vault(session), name)
     await session.open()
     await cookies.write(session.context, state.cookies)
     skipped = await _restore(session, state.local_storage)
@@ -58,12 +51,18 @@ async def load(session: Session, vault: Vault, name: str) -> Kept:
     return Kept(len(state.cookies), restored, skipped)
 
 
-async def opened(vault: Vault, name: str) -> State:
+async def _opened(vault: Vault, name: str) -> State:
     data = await asyncio.to_thread(vault.get, name)
     try:
         return msgspec.json.decode(data, type=State)
     except msgspec.MsgspecError:
         raise Failure("system", f"the state {name!r} is of another version", suggestions=["save it again"]) from None
+
+
+def _vault(session: Session) -> Vault:
+    if session.terms.vault is None:
+        raise Failure("unsupported", "this daemon keeps no states")
+    return session.terms.vault
 
 
 def _origins(session: Session, found: list[cookies.Cookie]) -> list[str]:

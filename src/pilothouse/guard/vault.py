@@ -30,12 +30,13 @@ _log = logging.getLogger(__name__)
 
 
 class Vault:
-    """`keyring` is the module of that name, or None."""
+    """`keyring` brings the module of that name, or None; it is asked when the first key is needed."""
 
-    def __init__(self, home: Path, keyring: Any = None) -> None:
+    def __init__(self, home: Path, keyring: Callable[[], Any] = lambda: None) -> None:
         self._home = home
         self._folder = home / "states"
-        self._keyring = keyring
+        self._find_keyring = keyring
+        self._keyring: Any = None
         self._key = b""
 
     def names(self) -> list[str]:
@@ -83,6 +84,7 @@ class Vault:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # M: 60 ms that few daemons ever need
 
         if not self._key:
+            self._keyring = self._find_keyring()
             self._key = self._found() or (self._made() if making else b"")
         if not self._key:
             raise Failure(

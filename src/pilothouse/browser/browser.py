@@ -34,7 +34,7 @@ class Gateway(Protocol):
 class Owner(Protocol):
     """Who a context works for."""
 
-    def report(self, kind: str, tab: str, text: str) -> None: ...
+    def report(self, kind: str, tab: str, text: str, about: str = "") -> None: ...
     def opened(self, tab: Tab) -> None: ...
     def shut(self, tab: Tab) -> None: ...
 
@@ -135,17 +135,18 @@ class Context:
 
     def download_begins(self, tab: Tab, params: dict[str, Any]) -> None:
         self.downloads.begin(params, tab.name)
-        self.report("download", tab, f'"{params["suggestedFilename"]}" started')
+        if self.owner:
+            self.owner.report("download", tab.name, f'"{params["suggestedFilename"]}" started', params["guid"])
 
     def download_moves(self, params: dict[str, Any]) -> None:
-        ended = self.downloads.move(params)
+        ended = self.downloads.move(params, self.folder)
         if ended and self.owner:
-            tail = f": {self.folder / ended.id}" if ended.state == "completed" else ""
+            tail = f": {ended.path}" if ended.path else ""
             if ended.id in self._over_quota:
                 tail = f": files of a session end at {self.terms.quota_bytes} bytes"
                 self._over_quota.discard(ended.id)
             said = f'"{ended.name}" {ended.state} ({ended.received_bytes} bytes){tail}'
-            self.owner.report("download", ended.tab, said)
+            self.owner.report("download", ended.tab, said, ended.id)
         elif not ended and self.downloads.kept_bytes() > self.terms.quota_bytes:
             self._over_quota.add(params["guid"])
             self.browser.root.post("Browser.cancelDownload", guid=params["guid"], browserContextId=self.id)

@@ -153,8 +153,8 @@ class Session:
 
     # What the context tells its owner
 
-    def report(self, kind: str, tab: str, text: str) -> None:
-        self.watch.add(kind, tab, text)
+    def report(self, kind: str, tab: str, text: str, about: str = "") -> None:
+        self.watch.add(kind, tab, text, about)
 
     def opened(self, tab: Tab) -> None:
         self._name(tab)

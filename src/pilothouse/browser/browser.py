@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote, unquote_plus
 
 from pilothouse.browser.downloads import Downloads
+from pilothouse.browser.guise import Guise
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import AUTO_ATTACH, MAX_TITLE, Tab
@@ -108,11 +109,16 @@ class Context:
     def dress(self, tab: Tab) -> None:
         """What every page of this context pretends to be."""
         width, height = self.viewport
-        tab.channel.post(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+        tab.wear(Guise(width=width, height=height, user_agent=self.user_agent))
+
+    async def permit(self, permission: str, allowed: bool) -> None:
+        """For every site of this context."""
+        await self.browser.root.send(
+            "Browser.setPermission",
+            permission={"name": permission},
+            setting="granted" if allowed else "prompt",
+            browserContextId=self.id,
         )
-        if self.user_agent:
-            tab.channel.post("Emulation.setUserAgentOverride", userAgent=self.user_agent)
 
     def attached(self, target: dict[str, Any], channel: Channel) -> None:
         tab = Tab(self, target["targetId"], channel, opener=target.get("openerId", ""))

@@ -126,7 +126,7 @@ async def _refs(tab: Tab, world: World, backend_ids: list[int]) -> dict[int, str
             for node, reply in zip(wanted, replies, strict=True)
             if not isinstance(reply, BaseException) and (handle := reply["object"].get("objectId"))
         }
-        locals_ = await world.call_with("refsOf", *found.values()) if found else []
+        numbers: list[int] = await world.call_with("refsOf", *found.values()) if found else []
     finally:
         world.channel.post("Runtime.releaseObjectGroup", objectGroup=group)
-    return {node: tab.refs.number(world.uid, local) for node, local in zip(found, locals_, strict=True) if local}
+    return {node: tab.refs.number(world.uid, local) for node, local in zip(found, numbers, strict=True) if local}

@@ -16,6 +16,7 @@ from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.sluice import Sluice
+from pilothouse.guard.vault import Vault
 from pilothouse.providers.launch import Launcher
 from pilothouse.tool import Registry, declared
 
@@ -29,7 +30,7 @@ class House:
             {True: self.pool},
             home / "sessions",
             max_sessions=30,
-            terms=Terms(max_tabs=10, upload_roots=(home / "uploads",)),
+            terms=Terms(max_tabs=10, upload_roots=(home / "uploads",), vault=Vault(home)),
             idle_s=600,
         )
         for module in pkgutil.iter_modules(pilothouse.tools.__path__):

@@ -42,6 +42,7 @@ from pilothouse.guard.audit import Audit
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.sluice import Sluice
+from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
 from pilothouse.presence import Presence
 from pilothouse.providers.launch import Launcher
@@ -210,6 +211,7 @@ def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
             private=(home,),
             body_max_bytes=settings.network.body_max_bytes,
             snapshot_budget=settings.snapshot.budget,
+            vault=Vault(home, system_keyring),
         ),
     )
 

@@ -264,20 +264,23 @@ class Gate:
     # complete, redact
 
     def _answer(self, visit: _Visit, result: Result[Any]) -> Answer:
-        data: dict[str, Any] = msgspec.to_builtins(result.data)
+        assert visit.tool
+        news: dict[str, Any] = {}
         lines = [result.text] if result.text else []
         if visit.is_new and visit.session:
-            data["session"] = visit.session.id
+            news["session"] = visit.session.id
             lines.append(f"session: {visit.session.id}")
             if visit.call.caller.defaults.again:
                 lines.append("Pilothouse was started anew: the tabs, cookies and refs of before are gone")
-        self._add_news(visit, lines, data)
-        if result.page:
-            lines.append(result.page)
+        self._add_news(visit, lines, news)
+        data, page = clean_tree(msgspec.to_builtins(result.data)), clean(result.page)
+        if not visit.tool.reveals:
+            data, page = redact_tree(data), redact_text(page)
+        text = redact_text(clean("\n".join(lines)))
         return Answer(
             tool=visit.call.tool,
-            text=redact_text(clean("\n".join(lines))),
-            data=redact_tree(clean_tree(data)),
+            text="\n".join(part for part in (text, page) if part),
+            data={**data, **redact_tree(clean_tree(news))},
             images=result.images,
             session=visit.session.id if visit.session else "",
         )

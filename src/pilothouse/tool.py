@@ -68,6 +68,7 @@ class Tool(msgspec.Struct, frozen=True):
     live: bool
     opens: bool
     sensitive: frozenset[str]
+    reveals: bool
     progress_name: str
     runner_name: str
     url_names: tuple[str, ...]
@@ -137,6 +138,7 @@ def tool(
     live: bool = True,
     opens: bool = False,
     sensitive: tuple[str, ...] = (),
+    reveals: bool = False,
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
@@ -145,7 +147,7 @@ def tool(
     Reads run beside others in the same tab, the rest in order; `queued` says otherwise. `live` tools need a page
     that can answer: they wait until the last action has settled, and are refused while a dialog is open. A tool
     that `opens` gets a new tab when none is left. A call that gives one of the `sensitive` arguments is sensitive,
-    whatever the tool is without them.
+    whatever the tool is without them. What `reveals` secrets is asked for just these: its answer is not redacted.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -174,6 +176,7 @@ def tool(
                 live=live,
                 opens=opens,
                 sensitive=frozenset(sensitive),
+                reveals=reveals,
                 progress_name=progress_name,
                 runner_name=runner_name,
                 url_names=tuple(p.name for p in parameters if hints[p.name] is Url or hints[p.name] == Url),

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote, unquote_plus
 
 from pilothouse.browser.downloads import Downloads
+from pilothouse.browser.guise import Guise
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import AUTO_ATTACH, MAX_TITLE, Tab
@@ -34,7 +35,7 @@ class Gateway(Protocol):
 class Owner(Protocol):
     """Who a context works for."""
 
-    def report(self, kind: str, tab: str, text: str) -> None: ...
+    def report(self, kind: str, tab: str, text: str, about: str = "") -> None: ...
     def opened(self, tab: Tab) -> None: ...
     def shut(self, tab: Tab) -> None: ...
 
@@ -108,11 +109,16 @@ class Context:
     def dress(self, tab: Tab) -> None:
         """What every page of this context pretends to be."""
         width, height = self.viewport
-        tab.channel.post(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+        tab.wear(Guise(width=width, height=height, user_agent=self.user_agent))
+
+    async def permit(self, permission: str, allowed: bool) -> None:
+        """For every site of this context."""
+        await self.browser.root.send(
+            "Browser.setPermission",
+            permission={"name": permission},
+            setting="granted" if allowed else "prompt",
+            browserContextId=self.id,
         )
-        if self.user_agent:
-            tab.channel.post("Emulation.setUserAgentOverride", userAgent=self.user_agent)
 
     def attached(self, target: dict[str, Any], channel: Channel) -> None:
         tab = Tab(self, target["targetId"], channel, opener=target.get("openerId", ""))
@@ -135,17 +141,18 @@ class Context:
 
     def download_begins(self, tab: Tab, params: dict[str, Any]) -> None:
         self.downloads.begin(params, tab.name)
-        self.report("download", tab, f'"{params["suggestedFilename"]}" started')
+        if self.owner:
+            self.owner.report("download", tab.name, f'"{params["suggestedFilename"]}" started', params["guid"])
 
     def download_moves(self, params: dict[str, Any]) -> None:
-        ended = self.downloads.move(params)
+        ended = self.downloads.move(params, self.folder)
         if ended and self.owner:
-            tail = f": {self.folder / ended.id}" if ended.state == "completed" else ""
+            tail = f": {ended.path}" if ended.path else ""
             if ended.id in self._over_quota:
                 tail = f": files of a session end at {self.terms.quota_bytes} bytes"
                 self._over_quota.discard(ended.id)
             said = f'"{ended.name}" {ended.state} ({ended.received_bytes} bytes){tail}'
-            self.owner.report("download", ended.tab, said)
+            self.owner.report("download", ended.tab, said, ended.id)
         elif not ended and self.downloads.kept_bytes() > self.terms.quota_bytes:
             self._over_quota.add(params["guid"])
             self.browser.root.post("Browser.cancelDownload", guid=params["guid"], browserContextId=self.id)

@@ -55,12 +55,13 @@ async def _label(tab: Tab, local: int) -> list[Any]:
 
 async def _shoot(tab: Tab, element: Element | None, full_page: bool, image_format: str, quality: int) -> Picture:
     box = await _box(tab, element, full_page)
+    dense = max(tab.guise.scale, 0.1)  # a tab that pretends to have a dense screen is drawn larger than its pixels
     scale = min(1.0, MAX_SIDE / max(box["width"], box["height"], 1)) if not full_page else _page_scale(box)
     options: dict[str, Any] = {"format": image_format, "optimizeForSpeed": True}
     if image_format != "png":
         options["quality"] = quality
-    if element or full_page or scale < 1:
-        options |= {"clip": {**box, "scale": scale}, "captureBeyondViewport": bool(element) or full_page}
+    if element or full_page or scale < 1 or dense != 1:
+        options |= {"clip": {**box, "scale": scale / dense}, "captureBeyondViewport": bool(element) or full_page}
     try:
         reply = await tab.channel.send("Page.captureScreenshot", timeout=CAPTURE_TIMEOUT_S, **options)
     except ProtocolError as error:

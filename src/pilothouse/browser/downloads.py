@@ -1,15 +1,21 @@
 """Files that pages gave: what they are called, how far they are, where they lie.
 
-Above: browser, tools. Below: nothing. On disk a file bears the browser's own random name; the page's wish is data.
+Above: browser, tools. Below: files. While it comes, a file bears the browser's own random name; when it is whole it
+gets the name that the page wished, as far as that is a plain and free one.
 """
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from pilothouse.browser import files
 from pilothouse.browser.signal import Signal
+from pilothouse.errors import Failure
 
 FINISHED_KEPT = 200
+FRESH_S = 60.0  # for so long a download that has ended counts as the next one
 
 
 class Download(msgspec.Struct):
@@ -20,12 +26,14 @@ class Download(msgspec.Struct):
     state: str = "inProgress"  # inProgress | completed | canceled
     received_bytes: int = 0
     total_bytes: int = 0
+    path: str = ""  # once it is whole
 
 
 class Downloads:
     def __init__(self) -> None:
         self._by_id: dict[str, Download] = {}
         self._dropped_bytes = 0
+        self._unclaimed: dict[str, float] = {}  # nobody has waited for these yet; since when they are over
         self.signal = Signal()
 
     def all(self) -> list[Download]:
@@ -40,21 +48,52 @@ class Downloads:
 
     def begin(self, params: dict[str, Any], tab: str) -> None:
         self._by_id[params["guid"]] = Download(params["guid"], params["suggestedFilename"], params["url"], tab)
+        self._unclaimed[params["guid"]] = float("inf")
         self.signal.stir()
 
-    def move(self, params: dict[str, Any]) -> Download | None:
+    async def next(self, timeout: float) -> Download | None:
+        """The next download that ends; one that has ended a moment ago counts, once."""
+        await self.signal.until(self._ended, timeout)
+        found = self._ended()
+        if found:
+            del self._unclaimed[found.id]
+        return found
+
+    def _ended(self) -> Download | None:
+        oldest = asyncio.get_running_loop().time() - FRESH_S
+        self._unclaimed = {one: when for one, when in self._unclaimed.items() if when >= oldest and one in self._by_id}
+        return next((self._by_id[one] for one in self._unclaimed if self._by_id[one].state != "inProgress"), None)
+
+    def move(self, params: dict[str, Any], folder: Path) -> Download | None:
         """Take in progress; answers the download when it has just ended."""
         download = self._by_id.get(params["guid"])
         if download is None:
             return None
         before, download.state = download.state, params["state"]
         download.received_bytes, download.total_bytes = int(params["receivedBytes"]), int(params["totalBytes"])
+        if download.state == before:
+            self.signal.stir()
+            return None
+        if download.state == "completed":
+            download.path = _named(folder / download.id, download.name)
+        if download.id in self._unclaimed:
+            self._unclaimed[download.id] = asyncio.get_running_loop().time()
         self._drop_oldest()
         self.signal.stir()
-        return download if download.state != before else None
+        return download
 
     def _drop_oldest(self) -> None:
         finished = [one for one in self._by_id.values() if one.state != "inProgress"]
         for one in finished[: max(len(finished) - FINISHED_KEPT, 0)]:
             del self._by_id[one.id]
             self._dropped_bytes += one.received_bytes if one.state == "completed" else 0
+
+
+def _named(file: Path, name: str) -> str:
+    """Where it lies now. A browser on another machine keeps it there."""
+    if not file.exists():
+        return ""
+    try:
+        return str(files.name_again(file, name))
+    except (OSError, Failure):  # its random name is as good as any
+        return str(file)

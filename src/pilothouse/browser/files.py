@@ -1,35 +1,78 @@
 """Files that a session makes or takes: only in its own folder, only under a plain name, never over another.
 
-Above: tools, capture. Below: the file system.
+Above: tools, capture, downloads. Below: the file system.
 """
 
+import contextlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from pilothouse.errors import Failure
+from pilothouse.result import clean
 
 # What a file system or a shell on any platform would read as more than a name.
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
-MAX_NAME = 150
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)  # Windows' devices
+_DOTS = re.compile(r"\.{2,}")
+MAX_STEM_BYTES = 150
+MAX_ENDING_BYTES = 30
+MOST_ALIKE = 1000
 
 
 def keep(folder: Path, name: str, data: bytes) -> Path:
     """Write a new file into the session's folder and answer its path."""
+    path, file = create(folder, name)
+    with file:
+        file.write(data)
+    return path
+
+
+def create(folder: Path, name: str) -> tuple[Path, BinaryIO]:
+    """A new file in the session's folder, open for writing."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    stem, dot, ending = _plain(name).rpartition(".")
-    for number in range(1, 1000):
-        tail = f"-{number}" if number > 1 else ""
-        path = folder / (f"{stem}{tail}{dot}{ending}" if dot else f"{ending}{tail}")
-        try:
+    for path in _free(folder, plain(name)):
+        with contextlib.suppress(FileExistsError):
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        except FileExistsError:
-            continue
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        return path
-    raise Failure("over_limit", f"there are too many files called {name[:60]}")
+            return path, os.fdopen(handle, "wb")
+    raise _too_many(name)
+
+
+def name_again(file: Path, name: str) -> Path:
+    """Give a file of the session's folder the name it is wanted under, or the next free one; never a hidden one."""
+    for path in _free(file.parent, visible(name)):
+        with contextlib.suppress(FileExistsError):
+            _move(file, path)
+            return path
+    raise _too_many(name)
+
+
+def _move(file: Path, to: Path) -> None:
+    """Never over another file: a link fails where a rename would replace."""
+    try:
+        os.link(file, to)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if to.exists():
+            raise FileExistsError(to) from None
+        file.rename(to)
+        return
+    file.unlink()
+
+
+def _free(folder: Path, name: str) -> Iterator[Path]:
+    """The name, then name-2, name-3 …"""
+    stem, dot, ending = name.rpartition(".")
+    for number in range(1, MOST_ALIKE):
+        tail = f"-{number}" if number > 1 else ""
+        yield folder / (f"{stem}{tail}{dot}{ending}" if dot else f"{ending}{tail}")
+
+
+def _too_many(name: str) -> Failure:
+    return Failure("over_limit", f"there are too many files called {plain(name)[:60]}")
 
 
 def allowed(path: str, roots: Iterable[Path], private: Iterable[Path] = ()) -> Path:
@@ -58,8 +101,23 @@ def _not_allowed(path: str) -> Failure:
     )
 
 
-def _plain(name: str) -> str:
-    """The last part of a name, with nothing in it that leads elsewhere."""
-    base = _UNSAFE.sub("_", re.split(r"[/\\]", name)[-1]).rstrip(" .")
+def plain(name: str) -> str:
+    """The last part of a name, without what nobody can see, of bounded length, with nothing that leads elsewhere."""
+    last = re.split(r"[/\\]", clean(name))[-1]
+    base = _UNSAFE.sub("_", " ".join(last.split())).rstrip(" .")
+    if not base.strip("._- "):
+        return "file"
     stem, dot, ending = base.rpartition(".")
-    return f"{stem[:MAX_NAME]}{dot}{ending[:MAX_NAME]}" if base.strip("._ ") else "file"
+    if not dot or len(ending.encode()) > MAX_ENDING_BYTES:  # a sentence with a dot in it has no ending
+        stem, dot, ending = base, "", ""
+    short = f"{_cut(stem, MAX_STEM_BYTES)}{dot}{ending}"
+    return f"_{short}" if _RESERVED.fullmatch(short) else short
+
+
+def visible(name: str) -> str:
+    """A plain name that no file system hides, and that does not even look like a path."""
+    return plain(_DOTS.sub(".", plain(name)).lstrip(". "))
+
+
+def _cut(text: str, most_bytes: int) -> str:
+    return text.encode()[:most_bytes].decode("utf-8", "ignore").rstrip(" .")

@@ -74,6 +74,10 @@ class Session:
         return list(self._tabs.values())
 
     @property
+    def terms(self) -> Terms:
+        return self._terms
+
+    @property
     def context(self) -> Context:
         assert self._context
         return self._context
@@ -160,8 +164,8 @@ class Session:
 
     # What the context tells its owner
 
-    def report(self, kind: str, tab: str, text: str) -> None:
-        self.watch.add(kind, tab, text)
+    def report(self, kind: str, tab: str, text: str, about: str = "") -> None:
+        self.watch.add(kind, tab, text, about)
 
     def opened(self, tab: Tab) -> None:
         self._name(tab)

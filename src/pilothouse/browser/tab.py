@@ -14,6 +14,7 @@ from pilothouse.browser import settle, world
 from pilothouse.browser.console import Console, Line
 from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
 from pilothouse.browser.frames import Frame, Frames
+from pilothouse.browser.guise import NOTHING, PLAIN, Guise, Kind, put_on
 from pilothouse.browser.network import Network
 from pilothouse.browser.refs import Refs
 from pilothouse.browser.signal import Signal
@@ -39,6 +40,7 @@ class Home(Protocol):
     def terms(self) -> Terms: ...
     def report(self, kind: str, tab: "Tab", text: str) -> None: ...
     def explain(self, url: str) -> str: ...
+    async def permit(self, permission: str, allowed: bool) -> None: ...
 
 
 class Tab:
@@ -70,6 +72,8 @@ class Tab:
         self.mark: settle.Mark | None = None
         self.seen = Seen()
         self.told_url = ""
+        self.own_guise: Guise = PLAIN  # what its session was opened with
+        self.guise: Guise = PLAIN
         self._home = home
         self._end: Failure | None = None
         self._children: dict[str, tuple[Channel, str]] = {}  # channel and, for a frame, its id
@@ -103,6 +107,18 @@ class Tab:
     def page_channels(self) -> list[Channel]:
         """Those of the page and of its frames; workers keep nobody from answering."""
         return [self.channel, *(channel for channel, frame_id in self._children.values() if frame_id)]
+
+    def inner_channels(self) -> list[tuple[Channel, Kind]]:
+        """Those of frames in other processes, and of workers."""
+        return [(channel, "frame" if frame_id else "worker") for channel, frame_id in self._children.values()]
+
+    def wear(self, guise: Guise) -> None:
+        """From the beginning: what `reset` goes back to."""
+        self.own_guise = self.guise = guise
+        put_on(self.channel, guise, over=NOTHING, kind="tab")
+
+    async def permit(self, permission: str, allowed: bool) -> None:
+        await self._home.permit(permission, allowed)
 
     # Being ready
 
@@ -245,6 +261,7 @@ class Tab:
             self._follow_navigation(channel)
             channel.on("Inspector.targetCrashed", lambda p: self._frame_crash(channel, info["url"]))
         self.prepare(channel, page=kind == "iframe")
+        put_on(channel, self.guise, over=PLAIN, kind="frame" if kind == "iframe" else "worker")
         channel.post("Runtime.runIfWaitingForDebugger")
 
     def _child_detached(self, session_id: str) -> None:

@@ -4,8 +4,16 @@ Above: the daemon fills it in from the config; sessions hand it down to tabs. Be
 """
 
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
+
+
+class Vault(Protocol):
+    """A place for secrets, by name."""
+
+    def put(self, name: str, data: bytes) -> Path: ...
+    def get(self, name: str) -> bytes: ...
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -15,3 +23,4 @@ class Terms(msgspec.Struct, frozen=True):
     private: tuple[Path, ...] = ()  # never uploaded, whatever the roots say: our own keys and logs
     body_max_bytes: int = 102_400
     snapshot_budget: int = 2500
+    vault: Vault | None = None  # where log-ins may be kept

@@ -36,14 +36,26 @@ class Watch:
         self._ring: deque[Event] = deque(maxlen=RING)
         self._listeners: set[Callable[[Event], None]] = set()
         self._seen = 0
+        self._about: dict[str, int] = {}  # the last event about a thing that goes on
 
-    def add(self, kind: str, tab: str, text: str) -> Event:
+    def add(self, kind: str, tab: str, text: str, about: str = "") -> Event:
+        """`about` names a thing that goes on: what nobody was told of it yet is replaced by what is newer."""
         line = " ".join(text.split())[:MAX_TEXT]  # one line of bounded length, whatever a page wrote
         event = Event(next(self._numbers), kind, self._session, tab, line, int(time.time() * 1000))
+        if about:
+            self._replace(about, event.number)
         self._ring.append(event)
         for listener in tuple(self._listeners):
             listener(event)
         return event
+
+    def _replace(self, about: str, number: int) -> None:
+        old = self._about.pop(about, 0)
+        if old > self._seen:
+            self._ring = deque((one for one in self._ring if one.number != old), maxlen=RING)
+        self._about[about] = number
+        if len(self._about) > RING:
+            del self._about[next(iter(self._about))]
 
     def recent(self, since: int = 0) -> list[Event]:
         return [event for event in self._ring if event.number > since]

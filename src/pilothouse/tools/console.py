@@ -21,6 +21,15 @@ class Logs(msgspec.Struct):
     total: int = 0
 
 
+class Capture(msgspec.Struct):
+    enabled: bool
+    lines: int
+
+
+class Cleared(msgspec.Struct):
+    cleared: int
+
+
 @tool(Access.READ, core=True, live=False, example={"level": ["error"]}, aliases=("browser.console.getRecent",))
 async def get_console_logs(
     tab: Tab,
@@ -40,6 +49,20 @@ async def get_console_logs(
     text = f"{len(shown)} of {len(found)} lines" if found else "no lines"
     data = Logs([msgspec.to_builtins(line) for line in shown], tab.console.last_number, len(found))
     return Result(text, data, page="\n".join(_printed(line) for line in shown))
+
+
+@tool(Access.READ, live=False, example={})
+async def enable_console_capture(tab: Tab) -> Result[Capture]:
+    """Capture is always on; answers so."""
+    count = len(tab.console.lines())
+    return Result(f"capture is always on; {count} lines are kept", Capture(True, count))
+
+
+@tool(Access.VISIT, live=False, example={})
+async def clear_console(tab: Tab) -> Result[Cleared]:
+    """Forget the tab's console lines."""
+    count = tab.console.clear()
+    return Result(f"forgot {count} lines", Cleared(count))
 
 
 def _printed(line: Line) -> str:

@@ -1,17 +1,18 @@
 """Observing: the page as text, as a picture, as answers to a question."""
 
 import time
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser import capture, files, reading, snapshot
+from pilothouse.browser import axtree, capture, extract, files, markup, reading, snapshot
 from pilothouse.browser.budget import paged
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from pilothouse.result import Image, Result
-from pilothouse.tool import Access, tool
+from pilothouse.tool import Access, Target, tool
+from pilothouse.tools.bulk import bounded
 
 Budget = Annotated[int, Meta(ge=50, le=100_000, description="tokens")]
 
@@ -32,6 +33,33 @@ class Text(msgspec.Struct):
     text: str
     page: int = 1
     pages: int = 1
+
+
+class Tree(msgspec.Struct, omit_defaults=True):
+    nodes: list[dict[str, Any]]
+    total: int
+    truncated: bool = False
+
+
+class Markup(msgspec.Struct, omit_defaults=True):
+    """Of an element, or (`outline`, `total`) of the whole document."""
+
+    ref: str = ""
+    tag: str = ""
+    ancestors: list[str] = []
+    before: list[str] = []
+    after: list[str] = []
+    html: str = ""
+    outline: str = ""
+    total: int = 0
+    truncated: bool = False
+
+
+class Records(msgspec.Struct, omit_defaults=True):
+    records: list[dict[str, Any]]
+    total: int
+    missing: list[str] = []
+    path: str = ""
 
 
 class Picture(msgspec.Struct, omit_defaults=True):
@@ -104,10 +132,90 @@ async def screenshot(
     shot = await capture.screenshot(
         tab, target=target, full_page=full_page, image_format=format, quality=quality, marks=marks
     )
+    return _shown(tab, shot, format)
+
+
+@tool(Access.READ, example={"target": "h1"})
+async def screenshot_element(
+    tab: Tab,
+    target: Target,
+    format: Literal["png", "jpeg", "webp"] = "jpeg",  # noqa: A002 (the seeds' name)
+    quality: Annotated[int, Meta(ge=1, le=100)] = 80,
+) -> Result[Picture]:
+    """Picture of an element."""
+    shot = await capture.screenshot(
+        tab, target=target, full_page=False, image_format=format, quality=quality, marks=False
+    )
+    return _shown(tab, shot, format)
+
+
+def _shown(tab: Tab, shot: capture.Picture, image_format: str) -> Result[Picture]:
     taken = Picture(shot.width, shot.height, int(time.time() * 1000))
     text = f"{shot.width}x{shot.height}" + (f", scaled to {shot.scale:.0%}" if shot.scale < 1 else "")
     if len(shot.data) > capture.MAX_BYTES:
-        path = files.keep(tab.folder, f"screenshot.{format}", shot.data)
+        path = files.keep(tab.folder, f"screenshot.{image_format}", shot.data)
         taken.path = str(path)
         return Result(f"{text}; {len(shot.data)} bytes, too large to show: kept in {path}", taken)
     return Result(text, taken, images=[Image(shot.data, shot.mime_type)])
+
+
+@tool(Access.READ, example={}, synonyms={"maxNodes": "max_nodes", "limit": "max_nodes"})
+async def get_ax_tree(tab: Tab, max_nodes: Annotated[int, Meta(ge=1, le=2000)] = 100) -> Result[Tree]:
+    """Chrome's accessibility tree of the frame, with refs."""
+    tree = await axtree.read(tab, max_nodes)
+    nodes: list[dict[str, Any]] = [msgspec.to_builtins(one) for one in tree.nodes]
+    more = tree.total - len(nodes)
+    text = f"{len(nodes)} nodes" + (f"; {more} more: raise max_nodes" if more else "")
+    return Result(text, Tree(nodes, tree.total, more > 0), page="\n".join(one.line() for one in tree.nodes))
+
+
+@tool(
+    Access.READ,
+    example={"target": "h1"},
+    aliases=("browser.domSnapshot",),
+    synonyms={"maxNodes": "max_nodes"},
+)
+async def get_dom_context(
+    tab: Tab,
+    target: str | list[str] | None = None,
+    max_nodes: Annotated[int, Meta(ge=1, le=5000)] = 200,
+    max_chars: Annotated[int, Meta(ge=100, le=100_000)] = 4000,
+) -> Result[Markup]:
+    """HTML of an element with ancestors and neighbours; without target an outline of the DOM."""
+    if target:
+        ref, told = await markup.around(tab, target, max_chars)
+        data = Markup(ref, told["tag"], told["ancestors"], told["before"], told["after"], told["html"])
+        data.truncated = told["cut"]
+        return Result(f"cut at {max_chars} characters" if data.truncated else "", data, page=_around(data))
+    lines, total = await markup.outline(tab, max_nodes)
+    more = total - len(lines)
+    text = f"{len(lines)} of {total} elements: raise max_nodes" if more else f"{total} elements"
+    page = "\n".join(lines)
+    return Result(text, Markup(outline=page, total=total, truncated=more > 0), page=page)
+
+
+def _around(data: Markup) -> str:
+    """Ancestors step in; the element stands between its neighbours, then its HTML."""
+    lines = ["  " * depth + one for depth, one in enumerate(data.ancestors)]
+    inner = "  " * len(data.ancestors)
+    lines += [inner + one for one in data.before] + [f"{inner}{data.tag} {data.ref} <- this"]
+    return "\n".join([*lines, *(inner + one for one in data.after), "", data.html])
+
+
+@tool(Access.READ, example={"fields": {"title": "h1"}}, synonyms={"schema": "fields", "selectors": "fields"})
+async def extract_data(
+    tab: Tab,
+    fields: Annotated[dict[str, str], Meta(max_length=100, description="name: selector or selector@attribute")] = {},
+    each: Annotated[str, Meta(max_length=2000, description="selector of repeated records")] = "",
+    table: Annotated[str | list[str] | None, Meta(description="target; rows by header")] = None,
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 100,
+) -> Result[Records]:
+    """Fields or a table as JSON."""
+    if bool(fields) == bool(table) or (each and not fields):
+        raise Failure("bad_request", "give either fields (and each) or table")
+    found = await (extract.table(tab, table, limit) if table else extract.fields(tab, fields, each, limit))
+    page, path, note = bounded(tab.folder, "data.json", msgspec.json.encode(found.records).decode())
+    text = f"{len(found.records)} of {found.total} records" if table or each else ""
+    text += f"; nowhere found: {', '.join(found.missing)}" if found.missing else ""
+    data = Records([] if path else found.records, found.total, found.missing, path)
+    return Result("; ".join(part for part in (text.removeprefix("; "), note) if part), data, page=page)

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser.session import Options
+from pilothouse.browser import state
+from pilothouse.browser.session import Options, Session
 from pilothouse.browser.sessions import OwnSessions
 from pilothouse.errors import Failure
 from pilothouse.result import Result
@@ -29,7 +30,19 @@ class Closed(msgspec.Struct):
     closed: str
 
 
-@tool(Access.VISIT, core=True, example={"viewport": {"width": 800, "height": 600}})
+class Carried(msgspec.Struct, omit_defaults=True):
+    name: str
+    cookies: int
+    origins: list[str]
+    skipped: list[str] = []
+
+
+@tool(
+    Access.VISIT,
+    core=True,
+    sensitive=("storage_state",),
+    example={"viewport": {"width": 800, "height": 600}},
+)
 async def open_session(
     sessions: OwnSessions,
     browser: Literal["isolated", "profile", "extension", "remote"] | None = None,
@@ -38,6 +51,7 @@ async def open_session(
     timeout_ms: TimeoutMs | None = None,
     mode: Literal["auto", "ask", "readonly"] | None = None,
     headless: bool | None = None,
+    storage_state: Annotated[str, Meta(max_length=100)] = "",
 ) -> Result[Opened]:
     """Open a separate browser session (own cookies, own tabs)."""
     defaults = sessions.defaults
@@ -50,6 +64,12 @@ async def open_session(
         mode=mode or defaults.mode,
     )
     session = await sessions.open(options)
+    if storage_state:
+        try:
+            await state.load(session, storage_state)
+        except BaseException:
+            await sessions.close(session)
+            raise
     return Result(f"opened session {session.id}", Opened(session.id))
 
 
@@ -75,3 +95,27 @@ async def close_session(sessions: OwnSessions, session: str = "") -> Result[Clos
     chosen = sessions.get(session) if session else own[0]
     await sessions.close(chosen)
     return Result(f"closed session {chosen.id}", Closed(chosen.id))
+
+
+@tool(Access.SENSITIVE, live=False, example={"name": "shop"})
+async def save_state(session: Session, name: Annotated[str, Meta(max_length=100)]) -> Result[Carried]:
+    """Save the session's cookies and local storage under a name, encrypted."""
+    kept = await state.save(session, name)
+    text = f"saved {kept.cookies} cookies and the local storage of {len(kept.origins)} origins"
+    return Result(f"{text}; not session storage, not IndexedDB{_skipped(kept)}", _carried(name, kept))
+
+
+@tool(Access.SENSITIVE, live=False, example={"name": "shop"})
+async def load_state(session: Session, name: Annotated[str, Meta(max_length=100)]) -> Result[Carried]:
+    """Bring saved cookies and local storage into the session."""
+    kept = await state.load(session, name)
+    text = f"loaded {kept.cookies} cookies and the local storage of {len(kept.origins)} origins"
+    return Result(f"{text}; reload pages that are open{_skipped(kept)}", _carried(name, kept))
+
+
+def _carried(name: str, kept: state.Kept) -> Carried:
+    return Carried(name, kept.cookies, kept.origins, kept.skipped)
+
+
+def _skipped(kept: state.Kept) -> str:
+    return f"; {len(kept.skipped)} origins could not be reached" if kept.skipped else ""

@@ -1,0 +1,204 @@
+"""Secrets at rest: named boxes of bytes, encrypted, in files that only this user can open.
+
+Above: the daemon hands it to the sessions, which keep log-ins in it. Below: cryptography, keyring if there is one.
+The key lies in the system's keyring; where that is missing or does not work, in a 0600 file beside the boxes, and then
+the boxes are as safe as the home directory.
+"""
+
+import base64
+import contextlib
+import importlib
+import logging
+import os
+import re
+import secrets
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pilothouse.errors import Failure
+
+MAX_BYTES = 64_000_000
+_MAGIC = b"pilothouse-state-1\n"
+_NONCE = 12
+_KEY_BYTES = 32
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+_SERVICE = "pilothouse"
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_log = logging.getLogger(__name__)
+
+
+class Vault:
+    """`keyring` brings the module of that name, or None; it is asked when the first key is needed."""
+
+    def __init__(self, home: Path, keyring: Callable[[], Any] = lambda: None) -> None:
+        self._home = home
+        self._folder = home / "states"
+        self._find_keyring = keyring
+        self._keyring: Any = None
+        self._key = b""
+
+    def names(self) -> list[str]:
+        return sorted(path.stem for path in self._folder.glob("*.state"))
+
+    def put(self, name: str, data: bytes) -> Path:
+        """Encrypt and keep; an older box of that name is replaced in one step."""
+        path = self._path(name)
+        if len(data) > MAX_BYTES:
+            raise Failure("over_limit", f"{len(data)} bytes are too many to keep: at most {MAX_BYTES}")
+        nonce = secrets.token_bytes(_NONCE)
+        sealed = _MAGIC + nonce + self._cipher(making=True).encrypt(nonce, data, _bound_to(name))
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        _replace(path, sealed)
+        return path
+
+    def get(self, name: str) -> bytes:
+        sealed = _read(self._path(name), MAX_BYTES + 1000)
+        if sealed is None:
+            known = self.names()
+            hint = f"saved are: {', '.join(known[:20])}" if known else "save_state saves one"
+            raise Failure("not_found", f"there is no saved state {name!r}", suggestions=[hint])
+        head, nonce = sealed[: len(_MAGIC)], sealed[len(_MAGIC) : len(_MAGIC) + _NONCE]
+        if head != _MAGIC or len(nonce) < _NONCE:
+            raise _unreadable(name, "it is damaged, or not ours")
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            return self._cipher(making=False).decrypt(nonce, sealed[len(_MAGIC) + _NONCE :], _bound_to(name))
+        except InvalidTag:
+            raise _unreadable(name, "it was changed, or sealed with another key") from None
+
+    def _path(self, name: str) -> Path:
+        if not _NAME.fullmatch(name):
+            raise Failure(
+                "bad_request",
+                f"{name[:40]!r} cannot be the name of a state",
+                suggestions=["use letters, digits, -, _ and dots inside, at most 100"],
+            )
+        return self._folder / f"{name}.state"
+
+    # The key
+
+    def _cipher(self, *, making: bool) -> Any:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # M: 60 ms that few daemons ever need
+
+        if not self._key:
+            self._keyring = self._find_keyring()
+            self._key = self._found() or (self._made() if making else b"")
+        if not self._key:
+            raise Failure(
+                "system",
+                "the key of the saved states is gone",
+                suggestions=["the states cannot be opened any more; save them again"],
+            )
+        return AESGCM(self._key)
+
+    def _found(self) -> bytes:
+        """A file wins: it is there because the keyring did not work when the first state was saved."""
+        kept = _read(self._file, 1000)
+        if kept is None and self._keyring:
+            kept = self._ask(lambda: self._keyring.get_password(_SERVICE, self._account))
+        if kept is None:
+            return b""
+        text = kept if isinstance(kept, bytes) else str(kept).encode()
+        with contextlib.suppress(ValueError):
+            key = base64.b64decode(text.strip(), altchars=b"-_", validate=True)
+            if len(key) == _KEY_BYTES:
+                return key
+        raise Failure("system", f"the key of the saved states cannot be read: {self._file} or the system's keyring")
+
+    def _made(self) -> bytes:
+        key = secrets.token_bytes(_KEY_BYTES)
+        text = base64.urlsafe_b64encode(key).decode()
+        if self._keyring:
+            self._ask(lambda: self._keyring.set_password(_SERVICE, self._account, text))
+            if self._ask(lambda: self._keyring.get_password(_SERVICE, self._account)) == text:
+                return key
+        _create(self._file, f"{text}\n".encode())
+        return self._found()  # another daemon of this home may have been first
+
+    def _ask(self, question: Callable[[], Any]) -> Any:
+        """Keyrings fail in many ways (no backend, locked, no session bus); to us they are all the same."""
+        try:
+            return question()
+        except Exception as error:
+            _log.warning("the system's keyring does not work (%s): the key is kept in a file", type(error).__name__)
+            self._keyring = None
+            return None
+
+    @property
+    def _file(self) -> Path:
+        return self._home / "state.key"
+
+    @property
+    def _account(self) -> str:
+        return f"states of {self._home}"
+
+
+def system_keyring() -> Any:
+    """The optional package, when it is there."""
+    try:
+        return importlib.import_module("keyring")
+    except Exception:  # a package that breaks at import is as good as none
+        return None
+
+
+def _bound_to(name: str) -> bytes:
+    """A box moved to another name does not open."""
+    return _MAGIC + name.encode()
+
+
+def _unreadable(name: str, why: str) -> Failure:
+    return Failure("system", f"the state {name!r} cannot be opened: {why}", suggestions=["save it again"])
+
+
+def _read(path: Path, most: int) -> bytes | None:
+    try:
+        descriptor = os.open(path, _READ)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Failure("system", f"cannot read {path}: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if os.name != "nt" and (not stat.S_ISREG(status.st_mode) or status.st_mode & 0o077):
+            raise Failure(
+                "system", f"{path} can be read by other users, or is no plain file", suggestions=[f"chmod 600 {path}"]
+            )
+        return file.read(most)
+
+
+def _create(path: Path, data: bytes) -> None:
+    """Only if there is none; whole or not at all."""
+    draft = _draft(path, data)
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise Failure("system", f"cannot write {path}: {error.strerror}") from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    draft = _draft(path, data)
+    try:
+        os.replace(draft, path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise Failure("system", f"cannot write {path}: {error.strerror}") from None
+
+
+def _draft(path: Path, data: bytes) -> Path:
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise Failure("system", f"cannot write {path}: {error.strerror}") from None
+    return draft

@@ -1,0 +1,143 @@
+"""Cookies of the session."""
+
+import re
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from pilothouse.browser import cookies as jar
+from pilothouse.browser.session import Session
+from pilothouse.errors import Failure
+from pilothouse.result import Result
+from pilothouse.tool import Access, tool
+from pilothouse.tools.bulk import bounded
+
+Name = Annotated[str, Meta(max_length=4096)]
+Domain = Annotated[str, Meta(max_length=255)]
+Path = Annotated[str, Meta(max_length=2000)]
+_HOST = re.compile(r"\.?[\w.-]+|\[[0-9a-fA-F:.]+\]")
+Address = Annotated[str, Meta(max_length=65_536)]
+
+
+class Cookies(msgspec.Struct, omit_defaults=True):
+    total: int
+    cookies: list[dict[str, Any]]
+    path: str = ""
+
+
+class Set(msgspec.Struct):
+    name: str
+    domain: str
+
+
+class Deleted(msgspec.Struct):
+    deleted: int
+
+
+@tool(Access.SENSITIVE, live=False, reveals=True, example={})
+async def get_cookies(
+    session: Session,
+    urls: Annotated[list[Address], Meta(max_length=50)] = [],
+    domain: Domain = "",
+    name: Name = "",
+    limit: Annotated[int, Meta(ge=1, le=5000)] = 200,
+) -> Result[Cookies]:
+    """Cookies with their values, HttpOnly ones included."""
+    await session.open()
+    found = [one for one in await jar.read(session.context) if _fits(one, name, domain, urls)]
+    shown = [_plain(one) for one in found[:limit]]
+    text = f"{len(shown)} of {len(found)} cookies" if found else "no cookies"
+    lines = "\n".join(_line(one) for one in shown)
+    page, path, note = bounded(session.folder, "cookies.txt", lines)
+    return Result(f"{text}; {note}" if note else text, Cookies(len(found), [] if path else shown, path), page=page)
+
+
+@tool(
+    Access.SENSITIVE,
+    live=False,
+    example={"name": "theme", "value": "dark", "domain": "example.com"},
+    synonyms={"httpOnly": "http_only", "sameSite": "same_site", "expirationDate": "expires"},
+)
+async def set_cookie(
+    session: Session,
+    name: Name,
+    value: Annotated[str, Meta(max_length=4096)],
+    url: Annotated[Address, Meta(description="or domain; else the current page")] = "",
+    domain: Annotated[Domain, Meta(description="with a dot before it: subdomains too")] = "",
+    path: Path = "",
+    expires: Annotated[float, Meta(ge=0, description="epoch seconds")] | None = None,
+    http_only: bool = False,
+    secure: bool = False,
+    same_site: Literal["Strict", "Lax", "None"] | None = None,
+) -> Result[Set]:
+    """Set a cookie."""
+    if domain and not _HOST.fullmatch(domain):
+        raise Failure("bad_request", f"{domain[:80]!r} is no host name", suggestions=["like shop.test or .shop.test"])
+    await session.open()
+    place = {"domain": domain} if domain else {"url": url or _page_of(session)}
+    optional = {"path": path, "expires": expires, "sameSite": same_site}
+    flags = {"httpOnly": http_only, "secure": secure}
+    given = {key: one for key, one in optional.items() if one not in ("", None)}
+    await jar.write(session.context, [{"name": name, "value": value, **place, **flags, **given}])
+    where = domain or place["url"]
+    return Result(f"set for {where}", Set(name, where))
+
+
+@tool(Access.SENSITIVE, live=False, example={"name": "theme"})
+async def delete_cookies(
+    session: Session,
+    name: Name = "",
+    domain: Domain = "",
+    path: Path = "",
+    url: Address = "",
+    all: bool = False,  # noqa: A002 (what it is)
+) -> Result[Deleted]:
+    """Delete the session's cookies that fit, or all."""
+    if not (name or domain or path or url or all):
+        raise Failure(
+            "bad_request", "nothing says which cookies", suggestions=["give name, domain, path or url, or all=true"]
+        )
+    await session.open()
+    urls = [url] if url else []
+    found = [one for one in await jar.read(session.context) if _fits(one, name, domain, urls, path)]
+    await jar.delete(session.context, found)
+    count = "1 cookie" if len(found) == 1 else f"{len(found)} cookies"
+    return Result(f"deleted {count}" if found else "no cookie fits", Deleted(len(found)))
+
+
+def _fits(cookie: jar.Cookie, name: str, domain: str, urls: list[str], path: str = "") -> bool:
+    """A domain stands for its subdomains too."""
+    wanted, own = domain.lower().lstrip("."), cookie["domain"].lower().lstrip(".")
+    return (
+        (not name or cookie["name"] == name)
+        and (not wanted or own == wanted or own.endswith(f".{wanted}"))
+        and (not path or cookie.get("path") == path)
+        and (not urls or any(jar.goes_to(cookie, url) for url in urls))
+    )
+
+
+def _page_of(session: Session) -> str:
+    url = session.current.url if session.current else ""
+    if not url.startswith(("http://", "https://")):
+        raise Failure("bad_request", "the current page has no cookies", suggestions=["give url or domain"])
+    return url
+
+
+def _plain(cookie: jar.Cookie) -> dict[str, Any]:
+    return {
+        "name": cookie["name"],
+        "value": cookie["value"],
+        "domain": cookie["domain"],
+        "path": cookie.get("path", "/"),
+        "expires": None if cookie.get("session") else cookie.get("expires"),
+        "http_only": bool(cookie.get("httpOnly")),
+        "secure": bool(cookie.get("secure")),
+        "same_site": cookie.get("sameSite"),
+    }
+
+
+def _line(one: dict[str, Any]) -> str:
+    flags = [word for word, on in (("HttpOnly", one["http_only"]), ("Secure", one["secure"])) if on]
+    flags += [f"SameSite={one['same_site']}"] if one["same_site"] else []
+    return " ".join([f"{one['name']}={one['value']}", one["domain"] + one["path"], *flags])

@@ -36,6 +36,7 @@ from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.policy import Policy
+from pilothouse.guard.redact import redact_headers, redact_text
 from pilothouse.guard.sluice import Sluice
 from pilothouse.home import directory, socket_path
 from pilothouse.presence import Presence
@@ -186,6 +187,8 @@ def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
             private=(home,),
             body_max_bytes=settings.network.body_max_bytes,
             snapshot_budget=settings.snapshot.budget,
+            redact_text=redact_text,
+            redact_headers=redact_headers,
         ),
     )
 

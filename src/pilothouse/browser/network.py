@@ -24,6 +24,7 @@ URL_MAX_CHARS = 65_536
 EXTRA_PER_ID = 4  # headers sent and received, of a request and of one redirect
 # Kinds that may stay open for as long as they like: nobody waits for them.
 _STREAMS = {"EventSource", "WebSocket", "Ping", "Media", "Prefetch", "Preflight", "CSPViolationReport", "Manifest"}
+_LONG_LIVED = {"shared_worker", "service_worker"}  # they stay when a page goes
 # What scripts and documents are made of; pictures, fonts and icons may come late.
 _CONTENT = {"Document", "XHR", "Fetch", "Script", "Stylesheet"}
 # Bodies fetched at once where the browser cannot keep them.
@@ -65,6 +66,9 @@ class Request(msgspec.Struct):
     size_bytes: int = 0
     failure: str = ""
     redirected_to: str = ""
+    blocked: str = ""  # by which of our rules
+    mocked: str = ""
+    worker: str = ""  # the kind of worker that asked
     done: bool = False
     body: str | None = None
     frames: list[Message] = []
@@ -80,12 +84,16 @@ class Network:
         self._ring: dict[str, Request] = {}
         self._current: dict[str, Request] = {}
         self._extra: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        self._workers: dict[str, str] = {}  # by channel
+        self._ruled: dict[tuple[str, str], tuple[str, bool]] = {}
         self._numbers = itertools.count(1)
         self._signal = Signal()
         self.durable = True
         self.last_number = 0
 
-    def follow(self, channel: Channel) -> None:
+    def follow(self, channel: Channel, worker: str = "") -> None:
+        if worker:
+            self._workers[channel.id] = worker
         handlers: dict[str, Callable[[dict[str, Any]], None]] = {
             "Network.requestWillBeSent": lambda p: self._started(channel, p),
             "Network.requestWillBeSentExtraInfo": lambda p: self._extra_info("request", p),
@@ -106,6 +114,16 @@ class Network:
         for method, handler in handlers.items():
             channel.on(method, handler)
 
+    def ruled(self, browser_id: str, url: str, said: str, *, blocked: bool) -> None:
+        """A rule of ours has decided about a request, which may not have been announced yet."""
+        request = self._current.get(browser_id)
+        if request and _without_fragment(request.whole_url) == url:
+            _note_rule(request, said, blocked)
+            return
+        self._ruled[browser_id, url] = said, blocked
+        while len(self._ruled) > RING:
+            del self._ruled[next(iter(self._ruled))]
+
     def requests(self) -> list[Request]:
         return list(self._ring.values())
 
@@ -118,12 +136,14 @@ class Network:
 
     def left(self, loader_id: str) -> None:
         """Another document is there: what older ones asked for ends, or nobody will ever hear of it."""
-        for one in [one for one in self._current.values() if one.loader_id != loader_id]:
+        gone = [one for one in self._current.values() if one.loader_id != loader_id and one.worker not in _LONG_LIVED]
+        for one in gone:
             one.failure = one.failure or "the page was left"
             self._done(one)
 
     def ended(self, channel: Channel) -> None:
         """A frame or worker is gone: nobody will ever hear how its requests ended."""
+        self._workers.pop(channel.id, None)
         for one in [one for one in self._current.values() if one.channel is channel]:
             if not one.status:
                 one.failure = one.failure or "the frame or worker that asked is gone"
@@ -188,8 +208,11 @@ class Network:
             frames=[],
             timing={},
             began=time.monotonic(),
+            worker=self._workers.get(channel.id, "") if self._workers else "",
             **fields,
         )
+        if ruled := self._ruled.pop((browser_id, _without_fragment(url)), None):
+            _note_rule(request, *ruled)
         self._ring[request.id] = request
         self._current[browser_id] = request
         while len(self._ring) > RING:
@@ -274,10 +297,12 @@ class Network:
     def _failed(self, params: dict[str, Any]) -> None:
         if request := self._current.get(params["requestId"]):
             reason = params.get("blockedReason") or params.get("errorText", "failed")
-            request.failure = "canceled" if params.get("canceled") else (self._reason(request, reason))
+            request.failure = "canceled" if params.get("canceled") else self._reason(request, reason)
             self._done(request)
 
     def _reason(self, request: Request, reason: str) -> str:
+        if request.blocked:
+            return request.blocked
         return self._explain(request.whole_url) or reason if "SOCKS" in reason else reason
 
     def _done(self, request: Request) -> None:
@@ -336,6 +361,17 @@ class Network:
     def _socket_closed(self, params: dict[str, Any]) -> None:
         if request := self._current.get(params["requestId"]):
             self._done(request)
+
+
+def _note_rule(request: Request, said: str, blocked: bool) -> None:
+    if blocked:
+        request.blocked = said
+    else:
+        request.mocked = said
+
+
+def _without_fragment(url: str) -> str:
+    return url.partition("#")[0]
 
 
 def _now() -> int:

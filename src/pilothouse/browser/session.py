@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.browser.browser import Context
+from pilothouse.browser.intercept import Rules
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.terms import Terms
@@ -57,6 +58,7 @@ class Session:
         self.busy = 0
         self.closed = False
         self.current: Tab | None = None
+        self.rules = Rules()
         self._terms = terms
         self._take = take
         self._context: Context | None = None
@@ -89,7 +91,7 @@ class Session:
             self._tabs.clear()
             self._popups.clear()
             self._context = context = await self._take()
-            self._dress(context)
+            await self._dress(context)
             for tab in context.tabs:
                 self._name(tab)
             self.current = next(iter(self._tabs.values()), None)
@@ -196,13 +198,16 @@ class Session:
         tab.name = f"t{next(self._names)}"
         self._tabs[tab.name] = tab
 
-    def _dress(self, context: Context) -> None:
+    async def _dress(self, context: Context) -> None:
         context.owner = self
         context.viewport = self.options.viewport
         context.user_agent = self.options.user_agent
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         context.keep_files_in(self.folder)
         context.terms = self._terms
+        context.intercept.layers.append(self.rules)
+        if self.rules:
+            await context.intercept.apply()
         for tab in context.tabs:
             context.dress(tab)
 

@@ -3,9 +3,14 @@
 Above: the daemon fills it in from the config; sessions hand it down to tabs. Below: nothing.
 """
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
+
+
+def _as_they_are(headers: Mapping[str, str]) -> dict[str, str]:
+    return dict(headers)
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -15,3 +20,6 @@ class Terms(msgspec.Struct, frozen=True):
     private: tuple[Path, ...] = ()  # never uploaded, whatever the roots say: our own keys and logs
     body_max_bytes: int = 102_400
     snapshot_budget: int = 2500
+    # What takes secrets out of files, which nobody reads before they are written.
+    redact_text: Callable[[str], str] = str
+    redact_headers: Callable[[Mapping[str, str]], dict[str, str]] = _as_they_are

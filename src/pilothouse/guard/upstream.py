@@ -6,6 +6,7 @@ what it resolves to is its own affair. Answers are read to the byte, because wha
 
 import asyncio
 import base64
+import re
 import struct
 from urllib.parse import unquote
 
@@ -19,6 +20,7 @@ from pilothouse.guard.socks import Arrival
 
 _PORTS = {"http": 80, "socks5": 1080, "socks4": 1080}
 _ALIASES = {"socks": "socks5", "socks5h": "socks5", "socks4a": "socks4"}
+_ENDS_WITH_80 = re.compile(r":0*80/?$")
 _MAX_HEAD_BYTES = 65_536
 _MAX_CHARS = 2_048
 _SOCKS5_SAID = {
@@ -106,12 +108,13 @@ def read_upstream(url: str) -> Upstream:
     if scheme not in _PORTS or len(url) > _MAX_CHARS:
         raise _no_proxy("its scheme is not http, socks5 or socks4")
     try:
-        parsed = ada_url.URL(f"ftp://{rest}")  # a scheme of the web whose own port is none of ours
+        parsed = ada_url.URL(f"http://{rest}")
     except ValueError:
         raise _no_proxy("it cannot be read") from None
     if not parsed.hostname or parsed.pathname != "/" or parsed.search or parsed.hash:
         raise _no_proxy("it is more or less than a host and a port")
-    port = int(parsed.port) if parsed.port else _PORTS[scheme]
+    # The parser leaves out port 80, which is a port like any other here.
+    port = int(parsed.port or (80 if _ENDS_WITH_80.search(rest) else _PORTS[scheme]))
     user, password = unquote(parsed.username), unquote(parsed.password)
     if max(len(user.encode()), len(password.encode())) > 255 or ":" in user or "\0" in user:
         raise _no_proxy("its user name or password is not one that a proxy takes")

@@ -148,7 +148,7 @@ def _request(request: Request, bodies: Bodies | None, terms: Terms) -> dict[str,
         "url": url,
         "httpVersion": _version(request.protocol),
         "cookies": _cookies(_header(request.request_headers, "cookie").split(";"), terms),
-        "headers": _pairs(terms.redact_headers(request.request_headers)),
+        "headers": _pairs(terms.redact_headers(request.request_headers).items()),
         "queryString": _pairs(parse_qsl(_query(url), keep_blank_values=True)),
         "headersSize": -1,
         "bodySize": -1 if request.has_post_data and not bodies else len((bodies.sent if bodies else "").encode()),
@@ -167,7 +167,7 @@ def _response(request: Request, bodies: Bodies | None, terms: Terms) -> dict[str
         "statusText": request.status_text,
         "httpVersion": _version(request.protocol),
         "cookies": _cookies(_header(headers, "set-cookie").splitlines(), terms),
-        "headers": _pairs(terms.redact_headers(headers)),
+        "headers": _pairs(terms.redact_headers(headers).items()),
         "content": _content(request, bodies, terms),
         "redirectURL": terms.redact_text(_header(headers, "location") or request.redirected_to),
         "headersSize": -1,
@@ -213,8 +213,7 @@ def _event(message: Message, terms: Terms) -> dict[str, Any]:
     return {"time": message.time_ms / 1000, "event": message.kind, "data": terms.redact_text(message.data)}
 
 
-def _pairs(items: dict[str, str] | Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    pairs = items.items() if isinstance(items, dict) else items
+def _pairs(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in pairs]
 
 

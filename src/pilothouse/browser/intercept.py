@@ -21,8 +21,9 @@ log = logging.getLogger(__name__)
 
 MAX_RULES = 100
 APPLY_S = 5.0
+_NOTHING: dict[str, Any] = {"patterns": [{"urlPattern": "nothing:"}]}
 _NO_BODY = {204, 205, 304}
-# As the browser calls them; callers may write them in any case.
+# As the browser calls them; callers may write them in any case. Before a request is sent, fetch is XHR to it (M).
 TYPES = {
     one.lower(): one
     for one in (
@@ -155,29 +156,39 @@ class Intercept:
     def __init__(self) -> None:
         self.layers: list[Layer] = []
         self._channels: dict[str, Channel] = {}
+        self._early: set[str] = set()
 
-    def join(self, channel: Channel, tell: Tell) -> None:
-        """A target that is about to run; what its requests came to is told."""
+    def join(self, channel: Channel, tell: Tell, *, early: bool = False) -> None:
+        """A target that is about to run; what its requests came to is told. `early`: it listens to rules that come
+        later only if Fetch was on when it began (shared workers, M)."""
         channel.on("Fetch.requestPaused", lambda p: self._paused(channel, tell, p))
         channel.on("Fetch.authRequired", lambda p: _without_password(channel, p))
         self._channels[channel.id] = channel
-        if wanted := self._wanted():
+        if early:
+            self._early.add(channel.id)
+        if wanted := self._wanted() or (_NOTHING if early else {}):
             channel.post("Fetch.enable", **wanted)
 
     def leave(self, channel: Channel) -> None:
         self._channels.pop(channel.id, None)
+        self._early.discard(channel.id)
 
     async def apply(self) -> None:
         """Until what the layers say now is in force in every target."""
-        await asyncio.wait(self._spread(), timeout=APPLY_S)
+        if posted := self._spread():
+            await asyncio.wait(posted, timeout=APPLY_S)
 
     def _spread(self) -> list[asyncio.Future[dict[str, Any]]]:
         wanted = self._wanted()
-        here = [channel for channel in self._channels.values() if channel.gone is None]
-        self._channels = {channel.id: channel for channel in here}
+        for channel in [one for one in self._channels.values() if one.gone]:
+            self.leave(channel)
+        return [self._put(channel, wanted) for channel in self._channels.values()]
+
+    def _put(self, channel: Channel, wanted: dict[str, Any]) -> asyncio.Future[dict[str, Any]]:
+        wanted = wanted or (_NOTHING if channel.id in self._early else {})
         if wanted:
-            return [channel.post("Fetch.enable", steadfast=True, timeout=APPLY_S, **wanted) for channel in here]
-        return [channel.post("Fetch.disable", steadfast=True, timeout=APPLY_S) for channel in here]
+            return channel.post("Fetch.enable", steadfast=True, timeout=APPLY_S, **wanted)
+        return channel.post("Fetch.disable", steadfast=True, timeout=APPLY_S)
 
     def _wanted(self) -> dict[str, Any]:
         found = [pattern for layer in self.layers for pattern in layer.patterns()]

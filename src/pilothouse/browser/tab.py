@@ -228,7 +228,7 @@ class Tab:
             lambda reply: self._durable(channel, reply)
         )
         self.network.follow(channel, worker)
-        self._home.intercept.join(channel, self.network.ruled)
+        self._home.intercept.join(channel, self.network.ruled, early=worker == "shared_worker")
 
     def run(self) -> None:
         """Let the page run, now that everything is set up."""

@@ -32,7 +32,7 @@ class Workers:
         if host:
             host.follow_network(channel, target["type"])
         else:
-            self._place.intercept.join(channel, _tell_nobody)
+            self._place.intercept.join(channel, _tell_nobody, early=True)
 
     def detached(self, session_id: str) -> None:
         if known := self._known.pop(session_id, None):

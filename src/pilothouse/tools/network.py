@@ -122,7 +122,8 @@ async def block_url(
         raise Failure(
             "bad_request", f"there is no type {unknown[0][:40]!r}", suggestions=[f"types: {', '.join(TYPES.values())}"]
         )
-    return await _add(session, pattern, types=tuple(TYPES[one.lower()] for one in type))
+    types = {TYPES[one.lower()] for one in type}
+    return await _add(session, pattern, types=tuple(types | {"XHR"} if "Fetch" in types else types))
 
 
 @tool(

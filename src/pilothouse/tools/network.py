@@ -237,7 +237,7 @@ async def _response(tab: Tab, request: Request) -> dict[str, Any]:
     except LookupError as gone:
         return {**answer, "body_missing": str(gone)}
     if encoded and not request.mime_type.startswith(("text/", "application/json")):
-        return {**answer, "response_body": f"({len(body) * 3 // 4} bytes of {request.mime_type})"}
+        return {**answer, "response_body": f"({len(base64.b64decode(body))} bytes of {request.mime_type})"}
     text = base64.b64decode(body).decode("utf-8", "replace") if encoded else body
     return {**answer, "response_body": _cut(text, tab.terms.body_max_bytes)}
 

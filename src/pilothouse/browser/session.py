@@ -91,7 +91,9 @@ class Session:
             self._tabs.clear()
             self._popups.clear()
             self._context = context = await self._take()
-            await self._dress(context)
+            self._dress(context)
+            if self.rules:
+                await context.intercept.apply()
             for tab in context.tabs:
                 self._name(tab)
             self.current = next(iter(self._tabs.values()), None)
@@ -198,7 +200,7 @@ class Session:
         tab.name = f"t{next(self._names)}"
         self._tabs[tab.name] = tab
 
-    async def _dress(self, context: Context) -> None:
+    def _dress(self, context: Context) -> None:
         context.owner = self
         context.viewport = self.options.viewport
         context.user_agent = self.options.user_agent
@@ -206,8 +208,6 @@ class Session:
         context.keep_files_in(self.folder)
         context.terms = self._terms
         context.intercept.layers.append(self.rules)
-        if self.rules:
-            await context.intercept.apply()
         for tab in context.tabs:
             context.dress(tab)
 

@@ -15,6 +15,7 @@ from pilothouse.gate import Answer, Call, Caller, Gate
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.policy import Policy
+from pilothouse.guard.redact import redact_headers, redact_text
 from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault
 from pilothouse.providers.launch import Launcher
@@ -30,7 +31,13 @@ class House:
             {True: self.pool},
             home / "sessions",
             max_sessions=30,
-            terms=Terms(max_tabs=10, upload_roots=(home / "uploads",), vault=Vault(home)),
+            terms=Terms(
+                max_tabs=10,
+                upload_roots=(home / "uploads",),
+                redact_text=redact_text,
+                redact_headers=redact_headers,
+                vault=Vault(home),
+            ),
             idle_s=600,
         )
         for module in pkgutil.iter_modules(pilothouse.tools.__path__):

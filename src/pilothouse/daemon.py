@@ -41,6 +41,7 @@ from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.policy import Policy
+from pilothouse.guard.redact import redact_headers, redact_text
 from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
@@ -212,6 +213,8 @@ def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
             body_max_bytes=settings.network.body_max_bytes,
             snapshot_budget=settings.snapshot.budget,
             vault=Vault(home, system_keyring),
+            redact_text=redact_text,
+            redact_headers=redact_headers,
         ),
     )
 

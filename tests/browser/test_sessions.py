@@ -11,6 +11,7 @@ import pytest
 from pilothouse.browser import session as session_module
 from pilothouse.browser import sessions as sessions_module
 from pilothouse.browser.downloads import FINISHED_KEPT, Downloads
+from pilothouse.browser.intercept import Intercept
 from pilothouse.browser.session import Options
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.terms import Terms
@@ -24,6 +25,7 @@ class FakeContext:
     def __init__(self) -> None:
         self.browser = SimpleNamespace(alive=True)
         self.tabs: list[Any] = []
+        self.intercept = Intercept()
         self.may_close = asyncio.Event()
         self.may_close.set()
         self.closed = False

@@ -10,16 +10,19 @@ from urllib.parse import unquote, unquote_plus
 
 from pilothouse.browser.downloads import Downloads
 from pilothouse.browser.guise import Guise
+from pilothouse.browser.intercept import Intercept
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import AUTO_ATTACH, MAX_TITLE, Tab
 from pilothouse.browser.terms import Terms
+from pilothouse.browser.workers import Workers
 from pilothouse.cdp.connection import Channel, Connection, ProtocolError
 from pilothouse.errors import Failure
 
 OPEN_TIMEOUT_S = 10.0
 CLOSE_PATIENCE_S = 1.0  # for a page whose scripts keep the tab from closing
 # A filter that admits both `tab` and `page` is refused; everything else is wanted.
+_WORKERS = {"shared_worker", "service_worker"}
 _FILTER = [{"type": kind, "exclude": True} for kind in ("browser", "tab", "browser_ui")] + [{}]
 
 
@@ -29,6 +32,7 @@ class Gateway(Protocol):
     @property
     def port(self) -> int: ...
     def reason(self, host: str, port: int) -> str: ...
+    def denies(self, host: str, port: int) -> bool: ...
     def close(self) -> None: ...
 
 
@@ -51,9 +55,11 @@ class Context:
         self.folder = Path()
         self.downloads = Downloads()
         self.terms = Terms()
+        self.intercept = Intercept()
         self._over_quota: set[str] = set()
         self._tabs: dict[str, Tab] = {}
         self._arrived = Signal()
+        self.workers = Workers(self)
 
     @property
     def tabs(self) -> list[Tab]:
@@ -131,7 +137,9 @@ class Context:
 
     def detached(self, target_id: str) -> None:
         if tab := self._tabs.pop(target_id, None):
+            self.intercept.leave(tab.channel)
             tab.shut()
+            self.workers.orphaned(tab)
             if self.owner:
                 self.owner.shut(tab)
 
@@ -160,6 +168,9 @@ class Context:
     def explain(self, url: str) -> str:
         host, port = _authority(url)
         return self.gateway.reason(host, port)
+
+    def denies(self, url: str) -> bool:
+        return self.gateway.denies(*_authority(url))
 
 
 class Browser:
@@ -202,7 +213,9 @@ class Browser:
         channel = self.connection.channel(params["sessionId"])
         context = self._contexts.get(target.get("browserContextId", ""))
         if target["type"] != "page" or context is None:
-            # Shared and service workers run; nobody but the network gate watches them.
+            if context and target["type"] in _WORKERS:
+                self._targets[channel.id] = (context, target["targetId"])
+                context.workers.attached(target, channel)
             channel.post("Runtime.runIfWaitingForDebugger")
             return
         self._targets[channel.id] = (context, target["targetId"])
@@ -212,6 +225,7 @@ class Browser:
         context, target_id = self._targets.pop(params["sessionId"], (None, ""))
         if context:
             context.detached(target_id)
+            context.workers.detached(params["sessionId"])
 
     def _renamed(self, target: dict[str, Any]) -> None:
         context = self._contexts.get(target.get("browserContextId", ""))

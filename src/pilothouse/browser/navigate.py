@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser.network import Request
 from pilothouse.browser.settle import Mark, arrived, settle
 from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import Document, Tab
@@ -64,8 +65,8 @@ async def navigate(tab: Tab, url: str, wait_until: str, timeout: float) -> Arriv
         if reply.get("errorText") in _TRANSIENT:
             retried, before = True, tab.document
             reply = await _go(tab, url, end)
-        if error := reply.get("errorText"):
-            return await _not_arrived(tab, url, before, error, reply.get("isDownload", False), retried)
+        if reply.get("errorText"):
+            return await _not_arrived(tab, url, before, reply, retried)
         if loader := reply.get("loaderId"):
             # A page that moves by itself may come first; ours is the one with this loader.
             await _until(tab, lambda: loader in tab.loaders, end, url)
@@ -177,24 +178,33 @@ async def _go(tab: Tab, url: str, end: float) -> dict[str, Any]:
         raise
 
 
-async def _not_arrived(tab: Tab, url: str, before: Document, error: str, is_download: bool, retried: bool) -> Arrival:
-    if is_download:
+async def _not_arrived(tab: Tab, url: str, before: Document, reply: dict[str, Any], retried: bool) -> Arrival:
+    error = reply["errorText"]
+    if reply.get("isDownload"):
         return Arrival(tab.url, tab.title, note="the address is a download; the page stayed as it was")
     if error == "net::ERR_ABORTED":
         return Arrival(tab.url, tab.title, note="the server sent no page (or a newer navigation took over)")
     # The browser's own page about it comes a moment later; it must not surprise the next call.
     await tab.signal.until(lambda: tab.document is not before or tab.closed, ERROR_PAGE_S)
-    raise _failed(tab, url, error, " (tried twice)" if retried else "")
+    request = tab.network.by_loader(reply.get("loaderId", ""))
+    raise _failed(tab, url, error, request, " (tried twice)" if retried else "")
 
 
-def _failed(tab: Tab, url: str, error: str, again: str = "") -> Failure:
+def _failed(tab: Tab, url: str, error: str, request: Request | None, again: str = "") -> Failure:
+    """What failed may be the last of several redirects: the reason is asked for there."""
+    last = request.whole_url if request else url
+    details = {"error": error, "url": url}
+    if request and request.blocked:
+        advice = "clear_intercepts takes the session's rules back"
+        return Failure(
+            "navigation_failed", f"{last}: {request.blocked}", details=details, suggestions=[advice], retryable=False
+        )
+    why = tab.explain(last)
+    if why and tab.denies(last):
+        advice = "go to an address that is allowed, or ask for a session that may go there"
+        return Failure("denied", f"{url}: {why}", details=details, suggestions=[advice])
     words, advice = _WORDS.get(error, (error, "check that the server runs and the address is right"))
-    return Failure(
-        "navigation_failed",
-        f"{url}: {tab.explain(url) or words}{again}",
-        details={"error": error, "url": url},
-        suggestions=[advice],
-    )
+    return Failure("navigation_failed", f"{url}: {why or words}{again}", details=details, suggestions=[advice])
 
 
 async def _arrive(tab: Tab, before: Document | None, wait_until: str, end: float) -> None:
@@ -202,7 +212,8 @@ async def _arrive(tab: Tab, before: Document | None, wait_until: str, end: float
     await _until(tab, lambda: tab.document is not before, end, url)
     if tab.document.unreachable:
         request = tab.network.by_loader(tab.document.loader_id)
-        raise _failed(tab, tab.document.unreachable, request.failure if request else "it could not be loaded")
+        error = request.failure if request else "it could not be loaded"
+        raise _failed(tab, tab.document.unreachable, error, request)
     await _until(tab, lambda: tab.document.dom_ready, end, url)
     if wait_until == "domcontentloaded":
         return

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.browser.browser import Context
+from pilothouse.browser.intercept import Rules
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.terms import Terms
@@ -57,6 +58,7 @@ class Session:
         self.busy = 0
         self.closed = False
         self.current: Tab | None = None
+        self.rules = Rules()
         self._terms = terms
         self._take = take
         self._context: Context | None = None
@@ -95,6 +97,8 @@ class Session:
             self._popups.clear()
             self._context = context = await self._take()
             self._dress(context)
+            if self.rules:
+                await context.intercept.apply()
             for tab in context.tabs:
                 self._name(tab)
             self.current = next(iter(self._tabs.values()), None)
@@ -219,6 +223,7 @@ class Session:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         context.keep_files_in(self.folder)
         context.terms = self._terms
+        context.intercept.layers.append(self.rules)
         for tab in context.tabs:
             context.dress(tab)
 

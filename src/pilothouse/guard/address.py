@@ -92,6 +92,10 @@ def is_local_name(host: str) -> bool:
     return host == "localhost" or host.endswith(".localhost")
 
 
+def is_metadata_name(host: str) -> bool:
+    return host in _METADATA_NAMES
+
+
 def literal(host: str) -> Address | None:
     """The address that a host spells out, brackets or not; None for a name."""
     try:
@@ -124,7 +128,7 @@ def _parse(text: str) -> ada_url.URL:
 def _check_host(parsed: ada_url.URL, forbidden_ports: Collection[int]) -> None:
     host = parsed.hostname.rstrip(".")
     address = literal(host)
-    if host in _METADATA_NAMES:
+    if is_metadata_name(host):
         raise _denied(f"{host} is a cloud metadata service")
     if address is not None and (why := forbidden(address)):
         raise _denied(why)

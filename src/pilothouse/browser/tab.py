@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pilothouse.browser import settle, world
 from pilothouse.browser.console import Console, Line
@@ -41,6 +41,19 @@ class Home(Protocol):
     def explain(self, url: str) -> str: ...
 
 
+class Turn(asyncio.Lock):
+    """Who acts on the page now; `waiting` is how many would like to be next."""
+
+    waiting = 0
+
+    async def acquire(self) -> Literal[True]:
+        self.waiting += 1
+        try:
+            return await super().acquire()
+        finally:
+            self.waiting -= 1
+
+
 class Tab:
     def __init__(self, home: Home, target_id: str, channel: Channel, *, opener: str = "") -> None:
         self.name = ""
@@ -64,7 +77,7 @@ class Tab:
         self.closed = False
         self.loaders: deque[str] = deque(maxlen=20)  # of the documents that have come, the newest last
         self.moves = 0  # navigations within a document
-        self.turn = asyncio.Lock()
+        self.turn = Turn()
         self.mark: settle.Mark | None = None
         self.seen = Seen()
         self.told_url = ""

@@ -150,9 +150,8 @@ class Sessions:
         session = await self.open(owner, options)
         before = [one for one, was in self._fell_idle.items() if was == owner]
         if before:
-            session.report(
-                "browser", "", f"the session before was closed after {_minutes(self._idle_s)} without a call"
-            )
+            idle = _minutes(self._idle_s)
+            session.report("browser", "", f"the session before was closed: nobody had used it for {idle}")
         for one in before:
             del self._fell_idle[one]
         return session

@@ -20,7 +20,9 @@ from pilothouse.errors import Failure
 log = logging.getLogger(__name__)
 
 EVERY_S = 5.0
-BURNING = 0.4  # of a core; on a crowded machine nobody gets a whole one
+# Of a core; on a crowded machine nobody gets a whole one, least of all each time that one looks.
+BURNING = 0.4
+SMOULDERING = 0.1
 _MB = 1_000_000
 
 
@@ -80,6 +82,7 @@ class Warden:
     def close(self) -> None:
         if self._watching:
             self._watching.cancel()
+            self._watching = None
 
     async def _watch(self) -> None:
         """Until no session is open; the next one starts it again."""
@@ -93,7 +96,8 @@ class Warden:
                 except Exception:  # the next look may go better
                     log.exception("the browsers could not be looked at")
         finally:
-            self._watching = None
+            if self._watching is asyncio.current_task():
+                self._watching = None
             self.costs, self._cpu, self._pids, self._silent = [], {}, {}, {}
 
     def _pause_s(self) -> float:
@@ -110,7 +114,7 @@ class Warden:
         renderers = [one for found in seen.values() for one in found if one.kind == "renderer"]
         await self._hold_memory(sessions, {one.pid: one.memory_bytes for one in renderers})
         if self.bounds.busy_s:
-            await self._break_silence([one for one in sessions if burning], burning)
+            await self._break_silence(sessions, burning)
 
     def _warn_if_dumb(self, seen: Iterable[list[Process]]) -> None:
         if not self._dumb and any(found and not any(one.memory_bytes for one in found) for found in seen):
@@ -184,38 +188,44 @@ class Warden:
 
     # Script that never lets go
 
-    def _burning(self, found: Iterable[Process]) -> set[int]:
-        """Renderers that used much of a core since the last look."""
+    def _burning(self, found: Iterable[Process]) -> dict[int, float]:
+        """Renderers that work, with their share of a core since the last look."""
         now, before = asyncio.get_running_loop().time(), self._cpu
         self._cpu = {one.pid: (one.cpu_s, now) for one in found if one.kind == "renderer"}
-        return {
-            pid
+        shares = {
+            pid: (cpu_s - before[pid][0]) / max(now - before[pid][1], 0.001)
             for pid, (cpu_s, _) in self._cpu.items()
-            if pid in before and cpu_s - before[pid][0] > BURNING * (now - before[pid][1])
+            if pid in before
         }
+        return {pid: share for pid, share in shares.items() if share > SMOULDERING}
 
-    async def _break_silence(self, sessions: list[Session], burning: set[int]) -> None:
+    async def _break_silence(self, sessions: list[Session], burning: dict[int, float]) -> None:
         """Ask every page that may be the one that burns; who has not answered for too long is broken off."""
-        suspects = {
-            channel: (session, tab)
+        pages = [
+            (session, tab, channel)
             for session in sessions
             for tab in session.tabs
-            if not tab.hindrance() and not tab.bound_for
+            if burning and not tab.hindrance() and not tab.bound_for
             for channel in tab.page_channels()
-            if self._pids.get(channel, ("", 0))[1] in burning | {0}
-        }
+        ]
+        shares = {channel: self._share(channel, burning) for _, _, channel in pages}
         self._silent = {
             channel: silence
             for channel, silence in self._silent.items()
-            if channel in suspects and not silence.answer.done()
+            if shares.get(channel) and not silence.answer.done()
         }
         now = asyncio.get_running_loop().time()
-        for channel, (session, tab) in suspects.items():
-            if channel in self._silent:
-                await self._judge(channel, self._silent[channel], now)
-            else:
+        for session, tab, channel in pages:
+            if silence := self._silent.get(channel):
+                await self._judge(channel, silence, now)
+            elif shares[channel] > BURNING:
                 answer = channel.post("Runtime.evaluate", expression="0", timeout=self.bounds.busy_s * 10 + 10)
                 self._silent[channel] = _Silence(session, tab, now, answer)
+
+    def _share(self, channel: Channel, burning: dict[int, float]) -> float:
+        """A page whose process is not known may be in the one that burns most."""
+        known = self._pids.get(channel)
+        return burning.get(known[1], 0) if known else max(burning.values())
 
     async def _judge(self, channel: Channel, silence: _Silence, now: float) -> None:
         waited = now - silence.since

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -79,12 +80,12 @@ async def test_a_page_that_no_interruption_reaches_is_ended(watched: Agent, site
     tab = session_of(watched).tabs[0]
     post = tab.channel.post
 
-    def deaf(method: str, **params: object) -> object:
+    def deaf(method: str, **params: Any) -> Any:
         return (
             post("Runtime.evaluate", expression="1")
             if method == "Runtime.terminateExecution"
             else post(method, **params)
-        )  # type: ignore[arg-type]
+        )
 
     tab.channel.post = deaf  # type: ignore[method-assign]
     await watched.js("void setTimeout(() => { while (1); }, 50)")

@@ -67,13 +67,13 @@ def memory_of(main: int, pids: Iterable[int]) -> dict[int, int]:
     """Bytes by pid, what several share being divided among them. Empty where that cannot be known: a browser that
     we did not start may run on another machine, where the same numbers mean other processes."""
     if sys.platform == "linux":
-        return {pid: _pss(pid) for pid in pids} if _is_ours(main) else {}
+        return {pid: pss_of(pid) for pid in pids} if _is_ours(main) else {}
     if sys.platform == "darwin":
         return _from_ps(main, pids)
     return {}
 
 
-def _pss(pid: int) -> int:
+def pss_of(pid: int) -> int:
     with contextlib.suppress(OSError, IndexError, ValueError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):

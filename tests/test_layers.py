@@ -18,7 +18,7 @@ pytestmark = promise("C04", "A01")
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "pilothouse"
-GROUND = {"errors", "result", "schema", "tool", "config", "home"}
+GROUND = {"errors", "result", "schema", "tool", "config", "home", "metrics"}
 
 # A name is a room or one module of it. Every room may import itself, and the package for its version.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -28,12 +28,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "browser": {"cdp", "result", "errors"},
     "guard": {"tool", "config", "result", "errors"},
     "tools": {"browser", "tool", "result", "errors"},
-    "gate": {"guard", "browser", "cdp.connection", "tool", "result", "errors"},
-    "doors": {"gate", "guard", "browser.watch", "tool", "config", "result", "errors"},
+    "gate": {"guard", "browser", "cdp.connection", "metrics", "tool", "result", "errors"},
+    "doors": {"gate", "guard", "browser.watch", "metrics", "tool", "config", "result", "errors"},
     "instance": {"home"},
     "reach": {"instance"},
     "bridge": {"instance", "reach", "home", "errors"},
-    "log": {"guard.redact", "instance"},
+    "log": {"guard.redact", "config", "errors", "instance"},
     "presence": set(),
     "commands": {"reach", "instance", "home", "errors", "config", "tool", "tools", "providers", "admin"},
     "admin": {"commands", "bridge", "daemon", "instance", "home"},

@@ -44,6 +44,18 @@ class Limits(msgspec.Struct, frozen=True):
     tabs_per_session: Annotated[int, Meta(ge=1, description="Open tabs in one session.")] = 50
     idle_minutes: Annotated[float, Meta(gt=0, description="A session that nobody used for so long is closed.")] = 30
     tool_timeout_ms: Annotated[int, Meta(ge=1, le=600_000, description="Time of a call that names none.")] = 30_000
+    requests_per_minute: Annotated[
+        int, Meta(ge=0, le=1_000_000, description="Calls of one agent key in a minute; 0 sets no limit.")
+    ] = 600
+    memory_mb: Annotated[
+        int, Meta(ge=0, description="Megabytes of all browsers above which no session is opened; 0 sets no limit.")
+    ] = 2048
+    session_memory_mb: Annotated[
+        int, Meta(ge=0, description="Megabytes above which a session loses its heaviest page; 0 sets no limit.")
+    ] = 1024
+    busy_seconds: Annotated[
+        float, Meta(ge=0, description="Script that keeps a page busy and silent for so long is broken off; 0 never.")
+    ] = 30
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -53,6 +65,9 @@ class Snapshot(msgspec.Struct, frozen=True):
 class Files(msgspec.Struct, frozen=True):
     roots: Annotated[list[str], Meta(description="Directories that files may be uploaded from.")] = []
     quota_mb: Annotated[int, Meta(ge=1, description="Megabytes of files that one session may keep.")] = 500
+    keep_hours: Annotated[
+        float, Meta(ge=0, description="A closed session's files are removed after so many hours.")
+    ] = 24
 
 
 class Network(msgspec.Struct, frozen=True):
@@ -64,6 +79,11 @@ class Network(msgspec.Struct, frozen=True):
 
 class Log(msgspec.Struct, frozen=True):
     level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="What goes to stderr.")] = "info"
+    format: Annotated[Literal["json", "text"], Meta(description="How a line of the log is written.")] = "json"
+    file: Annotated[str, Meta(description="A file that gets the log as well; empty for none.")] = ""
+    file_max_bytes: Annotated[
+        int, Meta(ge=10_000, description="The log file begins anew at this size; the last three are kept.")
+    ] = 10_000_000
     max_bytes: Annotated[int, Meta(ge=10_000, description="The audit log begins a new file at this size.")] = 20_000_000
     retention_days: Annotated[int, Meta(ge=0, description="Days that old audit files are kept; 0 keeps them.")] = 90
 

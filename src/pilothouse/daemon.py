@@ -27,6 +27,7 @@ from pilothouse import __version__, instance, log
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.terms import Terms
+from pilothouse.browser.warden import Bounds
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Server, load
@@ -34,6 +35,7 @@ from pilothouse.doors.commands import CommandDoor
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.doors.local import LocalDoor, Open
+from pilothouse.doors.metrics import metrics_route
 from pilothouse.doors.rest import RestDoor
 from pilothouse.errors import Failure
 from pilothouse.gate import Defaults, Gate
@@ -41,6 +43,7 @@ from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.policy import Policy
+from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_headers, redact_text
 from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault, system_keyring
@@ -80,7 +83,7 @@ def serve(
         home = directory()
         settings = load(Path(config or os.path.join(home, "config.toml")), os.environ, flags)
         file = os.path.join(home, "daemon.log") if auto else ""
-        log.set_up(settings.log.level, file=file, max_bytes=instance.LOG_MAX_BYTES)
+        log.set_up(settings.log, file=file, max_bytes=instance.LOG_MAX_BYTES)
         _refuse_strangers(settings.server)
         defaults = Defaults(tools=tools, headed=not settings.browser.headless)
         with instance.Claim(home), _bound(settings.server) as listener, _runner() as runner:
@@ -121,14 +124,24 @@ async def run(
     sessions = _sessions(settings, home, sluice)
     audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     timeout_ms = settings.limits.tool_timeout_ms
-    gate = Gate(_registry(), sessions, Policy(), Approvals(), audit, timeout_ms=timeout_ms, forbidden_ports=own_ports)
+    gate = Gate(
+        _registry(),
+        sessions,
+        Policy(),
+        Approvals(),
+        audit,
+        timeout_ms=timeout_ms,
+        forbidden_ports=own_ports,
+        rates=Rates(settings.limits.requests_per_minute),
+    )
     mcp = _Mcp(gate, defaults, extras)
     presence = Presence(stop)
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
     doors = {"mcp": presence.at_door(mcp.open), "call": presence.at_door(_ready(commands.open))}
     local = LocalDoor(doors, stop=presence.asked_to_stop)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
-    routes = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
+    rest = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
+    routes = [metrics_route(gate), *rest]
     app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
     http = HttpDoor(presence.at_web(app))
     presence.watch(local, http)
@@ -216,6 +229,12 @@ def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
             redact_text=redact_text,
             redact_headers=redact_headers,
         ),
+        bounds=Bounds(
+            memory_bytes=limits.memory_mb * 1_000_000,
+            session_memory_bytes=limits.session_memory_mb * 1_000_000,
+            busy_s=limits.busy_seconds,
+        ),
+        keep_s=settings.files.keep_hours * 3600,
     )
 
 

@@ -26,7 +26,9 @@ from pilothouse.guard.address import check_url
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.policy import Policy, Question
+from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_text, redact_tree
+from pilothouse.metrics import UNKNOWN, Metrics, Sample
 from pilothouse.result import Image, Result, clean, clean_tree
 from pilothouse.tool import Access, Progress, Registry, Step, Tool
 
@@ -103,6 +105,7 @@ class Gate:
         *,
         timeout_ms: int = 30_000,
         forbidden_ports: set[int] | None = None,
+        rates: Rates | None = None,
     ) -> None:
         self.registry = registry
         self._sessions = sessions
@@ -111,6 +114,8 @@ class Gate:
         self._audit = audit
         self._timeout_ms = timeout_ms
         self._forbidden_ports = forbidden_ports or set()
+        self._rates = rates or Rates()
+        self.metrics = Metrics()
         self._leaving: set[asyncio.Task[None]] = set()
 
     async def call(self, call: Call) -> Answer:
@@ -133,7 +138,7 @@ class Gate:
 
     async def _walk(self, visit: _Visit) -> Answer:
         call = visit.call
-        visit.tool = tool = self.registry.find(call.tool)
+        visit.tool = tool = self._found(call)
         args = self._addresses(tool, _parsed(tool, call.args))
         place = await self._placed(visit, args)
         question = self._question(visit, args)
@@ -142,7 +147,18 @@ class Gate:
         result = await self._run(visit, place, args)
         return self._answer(visit, result)
 
-    # parse, place
+    # find, parse, place
+
+    def _found(self, call: Call) -> Tool:
+        """Every call counts against its key, that of an unknown tool too; a tool made of steps counts its steps."""
+        try:
+            tool = self.registry.find(call.tool)
+        except Failure:
+            self._rates.count(call.caller.key)
+            raise
+        if not tool.runner_name:
+            self._rates.count(call.caller.key)
+        return tool
 
     def _addresses(self, tool: Tool, args: msgspec.Struct) -> msgspec.Struct:
         """Addresses in their canonical form; what may never be opened ends here."""
@@ -321,8 +337,11 @@ class Gate:
         )
 
     def _note(self, visit: _Visit, outcome: str) -> None:
+        tool, took_ms = visit.tool.name if visit.tool else UNKNOWN, visit.elapsed_ms
+        self.metrics.called(tool, outcome, took_ms / 1000)
+        log.debug("%s by %s: %s, %.1f ms, record %d", tool, visit.call.caller.door, outcome, took_ms, visit.record)
         if visit.record:
-            self._audit.after(visit.record, outcome=outcome, duration_ms=visit.elapsed_ms)
+            self._audit.after(visit.record, outcome=outcome, duration_ms=took_ms)
 
     # what doors ask besides calls
 
@@ -357,6 +376,23 @@ class Gate:
 
         return self._sessions.follow(tell)
 
+    async def samples(self) -> list[Sample]:
+        """What the rooms below know, in numbers."""
+        seen = await self._sessions.census()
+        each = [
+            Sample(name, getattr(one, field), told, (("browser", one.name),), kind)
+            for name, field, told, kind in _OF_A_BROWSER
+            for one in seen.browsers
+        ]
+        return [
+            Sample("sessions", seen.sessions, "Open sessions."),
+            Sample("tabs", seen.tabs, "Open tabs."),
+            Sample("calls_waiting", seen.waiting, "Calls that wait for their turn in a tab."),
+            Sample("calls_refused_total", self._rates.refused, "Calls above the rate of their key.", kind="counter"),
+            Sample("browsers", len(seen.browsers), "Running browsers."),
+            *each,
+        ]
+
     def leave(self, connection: str) -> None:
         """A connection is gone: its sessions end."""
         task = asyncio.create_task(self._sessions.close_connection(connection))
@@ -368,6 +404,13 @@ class Gate:
             task.cancel()
         await self._sessions.shut()
         self._audit.close()
+
+
+_OF_A_BROWSER = [
+    ("browser_memory_bytes", "memory_bytes", "Memory of a browser with all its processes.", "gauge"),
+    ("browser_cpu_seconds", "cpu_s", "CPU time of a browser's living processes.", "gauge"),
+    ("browser_processes", "processes", "Processes of a browser.", "gauge"),
+]
 
 
 def _parsed(tool: Tool, args: dict[str, Any]) -> msgspec.Struct:

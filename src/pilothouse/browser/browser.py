@@ -20,6 +20,7 @@ from pilothouse.cdp.connection import Channel, Connection, ProtocolError
 from pilothouse.errors import Failure
 
 OPEN_TIMEOUT_S = 10.0
+ANSWER_S = 5.0
 CLOSE_PATIENCE_S = 1.0  # for a page whose scripts keep the tab from closing
 # A filter that admits both `tab` and `page` is refused; everything else is wanted.
 _WORKERS = {"shared_worker", "service_worker"}
@@ -193,6 +194,13 @@ class Browser:
     async def start(self) -> None:
         await self.root.send("Target.setAutoAttach", **AUTO_ATTACH, filter=_FILTER)
         await self.root.send("Target.setDiscoverTargets", discover=True, filter=_FILTER)
+
+    async def answers(self) -> bool:
+        """Whether it still does anything at all."""
+        with contextlib.suppress(Failure, ProtocolError):
+            await self.root.send("Browser.getVersion", timeout=ANSWER_S)
+            return True
+        return False
 
     async def open_context(self, gateway: Gateway) -> Context:
         reply = await self.root.send(

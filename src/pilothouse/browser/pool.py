@@ -105,29 +105,39 @@ class Pool:
         try:
             context = await browser.open_context(gateway)
             await context.open_tab()
-        except BaseException:
+        except BaseException as error:
             if context:
                 self._discard(context)  # and its gateway with it
             else:
                 gateway.close()
+            if isinstance(error, Failure) and browser.alive:  # one that died is counted when it is replaced
+                self._circuit.failed()
             raise
+        self._circuit.worked()
         return context
 
     async def _running(self) -> Browser:
         async with self._starting:
             if self._closing:
                 raise Failure("browser_gone", "the daemon is stopping")
-            if self._browser is None or not self._browser.alive:
+            if self._chrome and (self._browser is None or not self._browser.alive):
+                log.warning("the shared Chrome is gone; starting another")
+                self._circuit.failed()
+                await self._bury()
+            self._circuit.check()
+            if self._browser and self._circuit.on_trial and not await self._browser.answers():
+                log.warning("the shared Chrome does not answer; starting another")
+                await self._bury()
+            if self._browser is None:
                 self._browser = await self._started()
             return self._browser
 
+    async def _bury(self) -> None:
+        chrome, self._chrome, self._browser = self._chrome, None, None
+        if chrome:
+            await chrome.close()
+
     async def _started(self) -> Browser:
-        if self._chrome:
-            log.warning("the shared Chrome is gone; starting another")
-            self._circuit.failed()
-            await self._chrome.close()
-            self._chrome = None
-        self._circuit.check()
         try:
             self._chrome = await self._start()
         except Failure:

@@ -6,23 +6,38 @@ Above: gate, the tools of the set `sessions`. Below: session, pool.
 import asyncio
 import contextlib
 import logging
+import math
 import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
+from pilothouse.browser.folders import Folders
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.session import Options, Session
 from pilothouse.browser.terms import Terms
+from pilothouse.browser.warden import Bounds, Cost, Warden
 from pilothouse.browser.watch import Event
 from pilothouse.errors import Failure
 
 log = logging.getLogger(__name__)
 
 SWEEP_S = 30.0
+IDLE_KEPT = 200
 
 Owner = tuple[str, str]
 Listener = Callable[[Owner, Event], None]
+
+
+class Census(msgspec.Struct, frozen=True):
+    """Everything that is open, in numbers."""
+
+    sessions: int
+    tabs: int
+    waiting: int
+    browsers: list[Cost]
 
 
 class Sessions:
@@ -36,6 +51,8 @@ class Sessions:
         max_sessions: int,
         idle_s: float,
         terms: Terms,
+        bounds: Bounds = Bounds(),
+        keep_s: float = 24 * 3600,
     ) -> None:
         self._pools = pools
         self._folder = folder
@@ -45,15 +62,15 @@ class Sessions:
         self._open: dict[str, Session] = {}
         self._listeners: set[Listener] = set()
         self._endings: set[asyncio.Task[None]] = set()
+        self._fell_idle: dict[str, Owner] = {}  # so that who comes back learns why the session is gone
+        self.warden = Warden(bounds, self._open.values)
+        self._folders = Folders(folder, keep_s, lambda: self._open)
         self._sweeper = asyncio.create_task(self._sweep())
 
     async def open(self, owner: Owner, options: Options) -> Session:
         if len(self._open) >= self._max_sessions:
-            raise Failure(
-                "over_limit",
-                f"{len(self._open)} sessions are open, the most there may be",
-                suggestions=["close_session what is not needed, or try again in a minute", "limits.sessions raises it"],
-            )
+            raise self._full()
+        self.warden.admit()
         if options.browser != "isolated":
             raise Failure(
                 "unsupported",
@@ -80,15 +97,35 @@ class Sessions:
             raise
         return session
 
+    def _full(self) -> Failure:
+        """The latest time that a place can become free is when the session that was idle longest is closed."""
+        idle_since = min((one.used_at for one in self._open.values() if not one.busy), default=None)
+        now = asyncio.get_running_loop().time()
+        seconds = None if idle_since is None else max(math.ceil(self._idle_s - (now - idle_since)), 1)
+        when = f"or try again in {seconds} s at the latest" if seconds else "or try again when one has ended"
+        return Failure(
+            "over_limit",
+            f"{len(self._open)} sessions are open, the most there may be",
+            details={"retry_after_s": seconds} if seconds else {},
+            suggestions=[f"close_session what is not needed, {when}", "limits.sessions raises it"],
+        )
+
+    async def census(self) -> Census:
+        tabs = [tab for session in self._open.values() for tab in session.tabs]
+        return Census(len(self._open), len(tabs), sum(tab.turn.waiting for tab in tabs), self.warden.costs)
+
     def of(self, owner: Owner) -> list[Session]:
         return [session for session in self._open.values() if session.owner == owner]
 
     def get(self, owner: Owner, session_id: str) -> Session:
         session = self._open.get(session_id)
         if session is None or session.owner != owner:
+            was_idle = self._fell_idle.get(session_id) == owner
             raise Failure(
                 "not_found",
-                "there is no such session (it may have been closed, or idle for too long)",
+                f"the session was closed: nobody had used it for {_minutes(self._idle_s)}"
+                if was_idle
+                else "there is no such session (it may have been closed)",
                 suggestions=["leave `session` out to work in your own", "or open one with open_session"],
             )
         return session
@@ -106,7 +143,18 @@ class Sessions:
                 details={"sessions": listed},
                 suggestions=[f"session={one}" for one in listed[:5]],
             )
-        return (own[0], False) if own else (await self.open(owner, options), True)
+        return (own[0], False) if own else (await self._renewed(owner, options), True)
+
+    async def _renewed(self, owner: Owner, options: Options) -> Session:
+        """A new one; who had one before that fell idle is told."""
+        session = await self.open(owner, options)
+        before = [one for one, was in self._fell_idle.items() if was == owner]
+        if before:
+            idle = _minutes(self._idle_s)
+            session.report("browser", "", f"the session before was closed: nobody had used it for {idle}")
+        for one in before:
+            del self._fell_idle[one]
+        return session
 
     async def close(self, session: Session) -> None:
         if self._open.pop(session.id, None):
@@ -124,6 +172,8 @@ class Sessions:
 
     async def shut(self) -> None:
         self._sweeper.cancel()
+        self._folders.close()
+        self.warden.close()
         await asyncio.gather(*(pool.close() for pool in self._pools.values()))
 
     def follow(self, listener: Listener) -> Callable[[], None]:
@@ -143,6 +193,9 @@ class Sessions:
                     await self._sweep_out(session)
 
     async def _sweep_out(self, session: Session) -> None:
+        self._fell_idle[session.id] = session.owner
+        if len(self._fell_idle) > IDLE_KEPT:
+            del self._fell_idle[next(iter(self._fell_idle))]
         try:
             await self.close(session)
         except Exception:  # one that cannot be closed must not keep the others open for ever
@@ -180,5 +233,11 @@ async def _ended(session: Session) -> None:
 
 def _remove_if_empty(folder: Path) -> None:
     with contextlib.suppress(OSError):  # a folder that cannot be read or is gone already is left as it is
-        if not any(folder.iterdir()):
+        if any(folder.iterdir()):
+            folder.touch()  # its time runs from now
+        else:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:g} minutes" if seconds >= 120 else f"{seconds:g} s"

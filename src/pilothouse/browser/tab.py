@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pilothouse.browser import settle, world
 from pilothouse.browser.console import Console, Line
@@ -47,6 +47,19 @@ class Home(Protocol):
     def denies(self, url: str) -> bool: ...
 
 
+class Turn(asyncio.Lock):
+    """Who acts on the page now; `waiting` is how many would like to be next."""
+
+    waiting = 0
+
+    async def acquire(self) -> Literal[True]:
+        self.waiting += 1
+        try:
+            return await super().acquire()
+        finally:
+            self.waiting -= 1
+
+
 class Tab:
     def __init__(self, home: Home, target_id: str, channel: Channel, *, opener: str = "") -> None:
         self.name = ""
@@ -72,7 +85,7 @@ class Tab:
         self.moves = 0  # navigations within a document
         self.strayed_at = 0.0  # when the tab went somewhere since the last action and nobody was told; 0: it did not
         self.touch_points = 0  # fingers of the device that is emulated; a gesture leaves them as they were
-        self.turn = asyncio.Lock()
+        self.turn = Turn()
         self.mark: settle.Mark | None = None
         self.seen = Seen()
         self.told_url = ""

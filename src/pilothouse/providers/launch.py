@@ -86,7 +86,7 @@ class Chrome:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
         await asyncio.shield(self._ended)
-        await asyncio.to_thread(shutil.rmtree, self._data_dir, ignore_errors=True)
+        await asyncio.to_thread(_remove, self._data_dir)
 
 
 class Launcher:
@@ -146,7 +146,16 @@ class Launcher:
         for folder in self._folder.glob(f"{_PREFIX}*-*"):
             owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
             if owner.isdigit() and int(owner) != os.getpid() and not _alive(int(owner)):
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
+
+
+def _remove(data_dir: Path) -> None:
+    """With what Chrome keeps elsewhere: a folder for its socket, beside other temporary files, where a link leads."""
+    with contextlib.suppress(OSError):
+        elsewhere = Path(os.readlink(data_dir / "SingletonSocket")).parent
+        if "org.chromium." in elsewhere.name or "com.google." in elsewhere.name:
+            shutil.rmtree(elsewhere, ignore_errors=True)
+    shutil.rmtree(data_dir, ignore_errors=True)
 
 
 def _spawn(command: list[str], theirs: socket.socket, log_file: Path) -> int:

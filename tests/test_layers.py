@@ -24,17 +24,19 @@ GROUND = {"errors", "result", "schema", "tool", "config", "home"}
 MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(GROUND, GROUND),
     "cdp": {"errors"},
+    "tables": {"errors"},
+    "profiles": {"config", "tables", "errors"},
     "providers": {"cdp", "config", "errors"},
-    "browser": {"cdp", "result", "errors"},
+    "browser": {"cdp", "profiles", "result", "errors"},
     "guard": {"tool", "config", "result", "errors"},
-    "tools": {"browser", "tool", "result", "errors"},
+    "tools": {"browser", "profiles", "tool", "result", "errors"},
     "gate": {"guard", "browser", "cdp.connection", "tool", "result", "errors"},
     "doors": {"gate", "guard", "browser.watch", "tool", "config", "result", "errors"},
     "instance": {"home"},
     "bridge": {"instance", "home", "errors"},
     "log": {"guard.redact", "instance"},
     "presence": set(),
-    "admin": {"bridge", "daemon", "instance", "home"},
+    "admin": {"bridge", "daemon", "instance", "home", "profiles", "errors"},
     "entry": {"bridge", "admin", "instance"},
 }
 KNOWS_EVERY_ROOM = {"daemon"}

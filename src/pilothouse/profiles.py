@@ -52,6 +52,12 @@ class Profiles:
             suggestions=[f"profiles: {known}" if known else "there is none yet: create_profile makes one"],
         )
 
+    def has(self, profile_id: str) -> bool:
+        """Is there a profile of this id? A file that cannot be read has none."""
+        with contextlib.suppress(Failure):
+            return any(one.id == profile_id for one in self.all())
+        return False
+
     def data_dir(self, profile: Profile) -> Path:
         """Where Chrome keeps what belongs to this profile."""
         return (

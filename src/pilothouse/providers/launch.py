@@ -15,12 +15,11 @@ import signal
 import socket
 import threading
 from pathlib import Path
-
-import msgspec
+from typing import NamedTuple
 
 from pilothouse.cdp.connection import Connection
 from pilothouse.cdp.pipe import Pipe
-from pilothouse.config import Browser
+from pilothouse.config import Browser, Profile
 from pilothouse.errors import Failure
 from pilothouse.providers.arguments import check_arguments
 from pilothouse.providers.find import find_chrome
@@ -98,11 +97,9 @@ class Chrome:
             await asyncio.to_thread(shutil.rmtree, self._data_dir, ignore_errors=True)
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """How to start a browser with a profile: where its data is, and by which port of this machine it has a network."""
-
+class _Plan(NamedTuple):
     data_dir: Path
-    port: int
+    port: int  # of this machine: the way to the network
     headless: bool
     lang: str = ""
     timezone: str = ""
@@ -116,36 +113,41 @@ class Launcher:
         self._start_timeout_s = start_timeout_s
         self._folder = home / "browsers"
 
-    @property
-    def headless(self) -> bool:
-        return self._config.headless
-
     async def start(self, *, headless: bool = True) -> Chrome:
         """A fresh Chrome with an empty data directory that is removed at its end."""
         path = find_chrome(self._config.path)
         await asyncio.to_thread(self._sweep)
         data_dir = self._folder / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
         data_dir.mkdir(parents=True, mode=0o700)
-        plan = Plan(data_dir=data_dir, port=_NOWHERE, headless=headless)
+        plan = _Plan(data_dir, _NOWHERE, headless)
         return await self._started(path, plan, data_dir / "chrome.log", keep=False)
 
-    async def start_profile(self, plan: Plan) -> Chrome:
-        """A Chrome with a data directory that stays; refused while another one uses it."""
+    async def start_profile(self, profile: Profile, data_dir: Path, *, port: int, headless: bool | None) -> Chrome:
+        """A Chrome with a data directory that stays; refused while another one uses it.
+
+        `port` is its way to the network; `headless` wins over what the profile says.
+        """
         path = find_chrome(self._config.path)
-        if user := user_of(plan.data_dir):
+        if user := await asyncio.to_thread(user_of, data_dir):
             raise Failure(
-                "over_limit",
-                f"the profile in {plan.data_dir} is in use by {user}",
+                "in_use",
+                f"the profile {profile.id} is in use by {user}",
+                details={"user_data_dir": str(data_dir)},
                 suggestions=["close that browser first", "or use another profile"],
-                retryable=True,
             )
-        for folder in (plan.data_dir, self._folder):
+        for folder in (data_dir, self._folder):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        log_file = self._folder / f"{plan.data_dir.name}.log"
+        log_file = self._folder / f"profile-{profile.id}.log"
         log_file.unlink(missing_ok=True)
+        size = (profile.viewport.width, profile.viewport.height) if profile.viewport else (1280, 800)
+        plan = _Plan(data_dir, port, self.headless(profile, headless), profile.lang, profile.timezone, size)
         return await self._started(path, plan, log_file, keep=True)
 
-    async def _started(self, path: str, plan: Plan, log_file: Path, *, keep: bool) -> Chrome:
+    def headless(self, profile: Profile, asked: bool | None) -> bool:
+        told = profile.headless if asked is None else asked
+        return self._config.headless if told is None else told
+
+    async def _started(self, path: str, plan: _Plan, log_file: Path, *, keep: bool) -> Chrome:
         ours, theirs = socket.socketpair()
         try:
             pid = _spawn([path, *self._flags(plan)], theirs, log_file, _environment(plan))
@@ -162,7 +164,7 @@ class Launcher:
         await self._answered(chrome, path, log_file)
         return chrome
 
-    def _flags(self, plan: Plan) -> list[str]:
+    def _flags(self, plan: _Plan) -> list[str]:
         flags = [*_FLAGS, f"--proxy-server=socks5://127.0.0.1:{plan.port}", f"--user-data-dir={plan.data_dir}"]
         flags += self._args
         if plan.lang:
@@ -200,7 +202,7 @@ class Launcher:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _environment(plan: Plan) -> dict[str, str]:
+def _environment(plan: _Plan) -> dict[str, str]:
     """Chrome asks the system for its time zone, and on Linux for its language too."""
     own = {"TZ": plan.timezone} if plan.timezone else {}
     own |= {"LANGUAGE": plan.lang.replace("-", "_")} if plan.lang else {}

@@ -91,7 +91,7 @@ class Profile(msgspec.Struct, frozen=True):
         str,
         Meta(
             max_length=2000,
-            pattern=r"^$|^((https?|socks5h?|socks4a?)://)?[^/?#\s]+/?$",
+            pattern=r"^$|^((http|socks5h?|socks4a?)://)?([^@/?#\s]*@)?(\[[0-9a-fA-F:.]+\]|[^\s/?#@:\\]+)(:[0-9]{1,5})?/?$",
             description="Proxy behind the network boundary, such as socks5://user:password@host:1080.",
         ),
     ] = ""

@@ -163,6 +163,7 @@ class Browsers:
         return await self._gateway(upstream=upstream, allowed=allowed)
 
     async def _end(self, running: Running) -> None:
+        running.browser.give_up("it was ended")
         await running.chrome.close()
         running.browser.gateway.close()
         await asyncio.to_thread(shutil.rmtree, running.browser.files, ignore_errors=True)

@@ -43,6 +43,10 @@ class ProfileBrowser(Browser):
             eventsEnabled=True,
         )
 
+    def give_up(self, why: str) -> None:
+        """Tell everybody who waits, before the tabs close one by one."""
+        self._lost(why)
+
     @property
     def seats(self) -> list[Context]:
         return list(self._contexts.values())

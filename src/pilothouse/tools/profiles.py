@@ -58,16 +58,16 @@ async def create_profile(
 ) -> Result[Shown]:
     """Create a profile: a browser that keeps its cookies."""
     made = await browsers.add(
-        dict(
-            name=name,
-            user_data_dir=user_data_dir,
-            proxy_server=proxy_server,
-            lang=lang,
-            timezone=timezone,
-            headless=headless,
-            viewport=viewport,
-            tags=tags,
-        )
+        {
+            "name": name,
+            "user_data_dir": user_data_dir,
+            "proxy_server": proxy_server,
+            "lang": lang,
+            "timezone": timezone,
+            "headless": headless,
+            "viewport": viewport,
+            "tags": tags,
+        }
     )
     return Result(f"created profile {made.id}", Shown(_described(browsers, made)))
 
@@ -90,16 +90,16 @@ async def update_profile(
     tags: Tags | None = None,
 ) -> Result[Shown]:
     """Change a profile; "" takes a value out. A running browser has it from its next launch."""
-    given = dict(
-        name=name,
-        user_data_dir=user_data_dir,
-        proxy_server=proxy_server,
-        lang=lang,
-        timezone=timezone,
-        headless=headless,
-        viewport=viewport,
-        tags=tags,
-    )
+    given = {
+        "name": name,
+        "user_data_dir": user_data_dir,
+        "proxy_server": proxy_server,
+        "lang": lang,
+        "timezone": timezone,
+        "headless": headless,
+        "viewport": viewport,
+        "tags": tags,
+    }
     changed = await browsers.change(profile, {key: value for key, value in given.items() if value is not None})
     later = " from its next launch" if browsers.is_running(changed) else ""
     return Result(f"changed profile {changed.id}{later}", Shown(_described(browsers, changed)))

@@ -185,6 +185,11 @@ def test_a_person_may_list_a_directory_elsewhere_but_its_data_stays(tmp_path: Pa
     assert far.exists()
 
 
+def test_a_person_may_do_so_by_command_too(tmp_path: Path) -> None:
+    far = str(tmp_path / "far")
+    assert Profiles(tmp_path, by_person=True).add({"name": "x", "user_data_dir": far}).user_data_dir == far
+
+
 def test_data_goes_only_when_asked_for(profiles: Profiles) -> None:
     for profile_id in ("work", "home"):
         (profiles.folder / profile_id).mkdir(parents=True)

@@ -8,6 +8,7 @@ import contextlib
 import os
 import re
 import shutil
+import sys
 import tempfile
 import time
 import unicodedata
@@ -29,9 +30,13 @@ TRIES = 5  # a person may save the file while we write
 
 
 class Profiles:
-    """The profiles of one home. `folder` is where their data lives unless a person says otherwise."""
+    """The profiles of one home. `folder` is where their data lives unless a person says otherwise.
 
-    def __init__(self, home: Path, file: Path | None = None) -> None:
+    Only `by_person` may `add` and `change` name a directory elsewhere.
+    """
+
+    def __init__(self, home: Path, file: Path | None = None, *, by_person: bool = False) -> None:
+        self._by_person = by_person
         self._file = file or home / "config.toml"
         self.folder = home / "profiles"
 
@@ -144,7 +149,7 @@ class Profiles:
             raise Failure("bad_request", f"there is no time zone {profile.timezone}", suggestions=["Europe/Berlin"])
         if not values.get("user_data_dir"):
             return
-        if not self.is_ours(profile):
+        if not self._by_person and not self.is_ours(profile):
             raise Failure(
                 "denied",
                 f"user_data_dir must be a name in {self.folder}",
@@ -201,23 +206,33 @@ def _knows_zones() -> bool:
 @contextlib.contextmanager
 def _alone(file: Path) -> Generator[None]:
     """One writer at a time, over all processes; the lock lies beside the file, for the file itself is replaced."""
-    import fcntl
-
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = os.open(file.with_name(f".{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     deadline = time.monotonic() + LOCK_WAIT_S
     try:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise Failure("system", f"{file} is being written by another process", retryable=True) from None
-                time.sleep(0.01)
+        while not _locked(lock):
+            if time.monotonic() > deadline:
+                raise Failure("system", f"{file} is being written by another process", retryable=True)
+            time.sleep(0.01)
         yield
     finally:
         os.close(lock)
+
+
+def _locked(file: int) -> bool:
+    if sys.platform == "win32":
+        import msvcrt
+
+        lock = lambda: msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        lock = lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        lock()
+    except OSError:
+        return False
+    return True
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:
@@ -249,6 +264,8 @@ def _replace(file: Path, text: str, stamp: tuple[int, int, int] | None) -> bool:
 
 
 def _sync(folder: Path) -> None:
+    if sys.platform == "win32":
+        return  # directories cannot be opened there
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -5,11 +5,12 @@ browser whose last session closed stays until it is killed or was unused for too
 """
 
 import asyncio
+import contextlib
 import logging
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -27,6 +28,7 @@ class Launcher(Protocol):
     """How a Chrome with a profile is started."""
 
     def headless(self, profile: Profile, asked: bool | None) -> bool: ...
+    def user_of(self, data_dir: Path) -> str: ...
     async def start_profile(self, profile: Profile, data_dir: Path, *, port: int, headless: bool | None) -> Chrome: ...
 
 
@@ -104,6 +106,18 @@ class Browsers:
             if running := self._running.pop(profile_id, None):
                 await self._end(running)
 
+    @contextlib.asynccontextmanager
+    async def still(self, profile_id: str) -> AsyncGenerator[None]:
+        """Nobody starts it meanwhile; refused while it runs, here or elsewhere."""
+        async with self._starting[profile_id]:
+            profile = await asyncio.to_thread(self.profiles.get, profile_id)
+            user = await asyncio.to_thread(self._launcher.user_of, self.profiles.data_dir(profile))
+            if self.find(profile_id) or user:
+                who = "" if self.find(profile_id) else f": {user}"
+                hint = "close that browser first" if who else "kill_browser first"
+                raise Failure("in_use", f"the browser of profile {profile_id} is running{who}", suggestions=[hint])
+            yield
+
     async def close_idle(self, idle_s: float) -> None:
         """End those that nobody has had a seat in for so long."""
         now = asyncio.get_running_loop().time()
@@ -115,7 +129,7 @@ class Browsers:
 
     async def close(self) -> None:
         self._closing = True
-        await asyncio.gather(*(self.kill(profile_id) for profile_id in list(self._running)))
+        await asyncio.gather(*(self.kill(profile_id) for profile_id in {*self._running, *self._starting}))
 
     async def _up(self, profile_id: str, wish: Wish) -> Running:
         if self._closing:

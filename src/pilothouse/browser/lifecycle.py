@@ -50,11 +50,8 @@ class OwnBrowsers:
 
     async def remove(self, name: str, *, data: bool) -> Profile:
         profile = await self.profile(name)
-        if self.is_running(profile):
-            raise Failure(
-                "in_use", f"the browser of profile {profile.id} is running", suggestions=["kill_browser first"]
-            )
-        return await asyncio.to_thread(lambda: self._profiles.remove(profile.id, data=data))
+        async with self._browsers.still(profile.id):
+            return await asyncio.to_thread(lambda: self._profiles.remove(profile.id, data=data))
 
     # Browsers
 

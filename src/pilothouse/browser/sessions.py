@@ -188,8 +188,14 @@ class Sessions:
             for session in list(self._open.values()):
                 if not session.busy and loop.time() - session.used_at > self._idle_s:
                     await self._sweep_out(session)
+            await self._sweep_browsers()
+
+    async def _sweep_browsers(self) -> None:
+        try:
             if self.browsers:
                 await self.browsers.close_idle(self._idle_s)
+        except Exception:
+            log.exception("an idle browser could not be closed")
 
     async def _sweep_out(self, session: Session) -> None:
         try:

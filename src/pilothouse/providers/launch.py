@@ -128,7 +128,7 @@ class Launcher:
         `port` is its way to the network; `headless` wins over what the profile says.
         """
         path = find_chrome(self._config.path)
-        if user := await asyncio.to_thread(user_of, data_dir):
+        if user := await asyncio.to_thread(self.user_of, data_dir):
             raise Failure(
                 "in_use",
                 f"the profile {profile.id} is in use by {user}",
@@ -142,6 +142,9 @@ class Launcher:
         size = (profile.viewport.width, profile.viewport.height) if profile.viewport else (1280, 800)
         plan = _Plan(data_dir, port, self.headless(profile, headless), profile.lang, profile.timezone, size)
         return await self._started(path, plan, log_file, keep=True)
+
+    def user_of(self, data_dir: Path) -> str:
+        return user_of(data_dir)
 
     def headless(self, profile: Profile, asked: bool | None) -> bool:
         told = profile.headless if asked is None else asked

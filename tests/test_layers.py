@@ -24,10 +24,12 @@ GROUND = {"errors", "result", "schema", "tool", "config", "home", "metrics"}
 MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(GROUND, GROUND),
     "cdp": {"errors"},
+    "tables": {"errors"},
+    "profiles": {"config", "tables", "errors"},
     "providers": {"cdp", "config", "errors"},
-    "browser": {"cdp", "result", "errors"},
+    "browser": {"cdp", "profiles", "result", "errors"},
     "guard": {"tool", "config", "result", "errors"},
-    "tools": {"browser", "tool", "result", "errors"},
+    "tools": {"browser", "profiles", "tool", "result", "errors"},
     "gate": {"guard", "browser", "cdp.connection", "metrics", "tool", "result", "errors"},
     "doors": {"gate", "guard", "browser.watch", "metrics", "tool", "config", "result", "errors"},
     "instance": {"home"},
@@ -36,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "log": {"guard.redact", "config", "errors", "instance"},
     "presence": set(),
     "commands": {"reach", "instance", "home", "errors", "config", "tool", "tools", "providers", "admin"},
-    "admin": {"commands", "bridge", "daemon", "instance", "home"},
+    "admin": {"commands", "bridge", "daemon", "instance", "home", "profiles", "errors"},
     "entry": {"commands", "bridge", "admin", "instance"},
 }
 KNOWS_EVERY_ROOM = {"daemon"}

@@ -53,7 +53,7 @@ def commands() -> None:
 @commands.command()
 @click.option("--host", help="Address to listen on (127.0.0.1).")
 @click.option("--port", type=int, help="Port of every door (8777); 0 picks a free one.")
-@click.option("--tools", default="core", help="Tools to list over HTTP: core, all, or names and groups with commas.")
+@click.option("--tools", help="Tools to list over HTTP: core, all, or names and groups with commas.")
 @click.option("--headed", is_flag=True, help="Browsers with a window.")
 @click.option("--config", type=click.Path(exists=True, dir_okay=False), help="Configuration file.")
 @click.option("--auto", is_flag=True, hidden=True, help="Started by a bridge: ends by itself when unused.")

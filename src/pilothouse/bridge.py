@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> int:
 
 def parse(arguments: list[str]) -> dict[str, Any] | None:
     """The first line for the daemon, out of the flags; None when help is asked for."""
-    hello: dict[str, Any] = {"pilothouse": __version__, "door": "mcp", "tools": "core", "browser": "isolated"}
+    hello: dict[str, Any] = {"pilothouse": __version__, "door": "mcp", "tools": "", "browser": "isolated"}
     hello |= {"profile": "", "headed": False, "endpoint": ""}
     chosen = ""
     rest = iter(arguments)

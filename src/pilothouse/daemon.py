@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import pilothouse.tools
 from pilothouse import __version__, instance, log
+from pilothouse.browser.browsers import Browsers
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.terms import Terms
@@ -49,6 +50,7 @@ from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
 from pilothouse.presence import Presence
+from pilothouse.profiles import Profiles
 from pilothouse.providers.launch import Launcher
 from pilothouse.tool import Registry, declared
 
@@ -70,7 +72,7 @@ def serve(
     *,
     host: str | None,
     port: int | None,
-    tools: str,
+    tools: str | None,
     headed: bool,
     config: str | None,
     auto: bool,
@@ -78,18 +80,27 @@ def serve(
     insecure_no_secret_for_conformance: bool,
 ) -> int:
     """Run until a signal or, with `auto`, until `linger_s` after the last client. The result is the exit code."""
-    flags = {"server.host": host, "server.port": port, "browser.headless": False if headed else None}
+    flags = {
+        "server.host": host,
+        "server.port": port,
+        "server.tools": tools,
+        "browser.headless": False if headed else None,
+    }
     try:
         home = directory()
-        settings = load(Path(config or os.path.join(home, "config.toml")), os.environ, flags)
+        file_path = Path(config or os.path.join(home, "config.toml")).absolute()
+        settings = load(file_path, os.environ, flags)
         file = os.path.join(home, "daemon.log") if auto else ""
         log.set_up(settings.log, file=file, max_bytes=instance.LOG_MAX_BYTES)
         _refuse_strangers(settings.server)
-        defaults = Defaults(tools=tools, headed=not settings.browser.headless)
+        defaults = Defaults(tools=settings.server.tools, headed=not settings.browser.headless)
         with instance.Claim(home), _bound(settings.server) as listener, _runner() as runner:
             extras = _fixtures() if insecure_no_secret_for_conformance else None
             linger_s = linger_s if auto else 0
-            runner.run(run(settings, Path(home), listener, defaults=defaults, linger_s=linger_s, extras=extras))
+            house = run(
+                settings, Path(home), listener, defaults=defaults, linger_s=linger_s, extras=extras, file=file_path
+            )
+            runner.run(house)
     except instance.StartError as error:
         return _say_why(error, instance.HELD)
     except PortTaken as error:
@@ -109,6 +120,7 @@ async def run(
     defaults: Defaults,
     linger_s: float = 0,
     extras: Extras | None = None,
+    file: Path | None = None,
 ) -> None:
     """The house, from the ground up and down again."""
     stop = asyncio.Event()
@@ -121,7 +133,7 @@ async def run(
     keys.person()
     own_ports = {port}
     sluice = Sluice(settings.network.hosts, own_ports)
-    sessions = _sessions(settings, home, sluice)
+    sessions = _sessions(settings, home, sluice, Profiles(home, file))
     audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     timeout_ms = settings.limits.tool_timeout_ms
     gate = Gate(
@@ -207,7 +219,7 @@ def _import_mcp() -> Any:
     return importlib.import_module("pilothouse.doors.mcp")
 
 
-def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
+def _sessions(settings: Config, home: Path, sluice: Sluice, profiles: Profiles) -> Sessions:
     launcher = Launcher(settings.browser, home)
     pools = {headless: Pool(partial(launcher.start, headless=headless), sluice.open) for headless in (True, False)}
     if settings.browser.prewarm:
@@ -218,6 +230,7 @@ def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
         home / "sessions",
         max_sessions=limits.sessions,
         idle_s=limits.idle_minutes * 60,
+        browsers=Browsers(profiles, launcher, sluice.open, home / "browsers"),
         terms=Terms(
             max_tabs=limits.tabs_per_session,
             quota_bytes=settings.files.quota_mb * 1_000_000,

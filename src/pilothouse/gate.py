@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser.lifecycle import OwnBrowsers
 from pilothouse.browser.session import Options, Session
 from pilothouse.browser.sessions import OwnSessions, Sessions
 from pilothouse.browser.stuck import excuse
@@ -22,9 +23,10 @@ from pilothouse.browser.watch import Event
 from pilothouse.browser.world import WorldGone
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
-from pilothouse.guard.address import check_url
+from pilothouse.guard.address import authority, check_url
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
+from pilothouse.guard.domains import read_domains
 from pilothouse.guard.policy import Policy, Question
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_text, redact_tree
@@ -141,6 +143,7 @@ class Gate:
         visit.tool = tool = self._found(call)
         args = self._addresses(tool, _parsed(tool, call.args))
         place = await self._placed(visit, args)
+        _check_domains(visit, tool, args)
         question = self._question(visit, args)
         await self._approvals.ask(question, self._policy.decide(question))
         visit.record = await self._audit.before(question)
@@ -180,8 +183,8 @@ class Gate:
     async def _place(self, visit: _Visit, args: msgspec.Struct, limit: asyncio.Timeout) -> Any:
         assert visit.tool
         own = self.own(visit.call.caller)
-        if visit.tool.scope == "OwnSessions":
-            return own
+        if not visit.tool.needs_session:
+            return own if visit.tool.scope == "OwnSessions" else OwnBrowsers(self._sessions, own)
         began = asyncio.get_running_loop().time()
         limit.reschedule(began + self._deadline(visit, args) / 1000 + GRACE_S)
         visit.session, visit.is_new = await own.find(getattr(args, "session", ""))
@@ -257,7 +260,7 @@ class Gate:
     def _runner(self, visit: _Visit) -> Callable[[str, dict[str, Any]], Any]:
         async def run(name: str, args: dict[str, Any]) -> Step:
             assert visit.session
-            if self.registry.find(name).scope != "OwnSessions":
+            if self.registry.find(name).needs_session:
                 args = {"session": visit.session.id, **args}
             answer = await self.call(Call(name, args, visit.call.caller, visit.call.progress))
             return Step(answer.text, answer.data, answer.failed)
@@ -347,7 +350,10 @@ class Gate:
 
     def own(self, caller: Caller) -> OwnSessions:
         defaults = Options(
-            browser=caller.defaults.browser, headless=not caller.defaults.headed, timeout_ms=self._timeout_ms
+            browser=caller.defaults.browser,
+            profile=caller.defaults.profile,
+            headless=not caller.defaults.headed,
+            timeout_ms=self._timeout_ms,
         )
         return OwnSessions(self._sessions, (caller.key, caller.connection), defaults)
 
@@ -420,6 +426,15 @@ def _parsed(tool: Tool, args: dict[str, Any]) -> msgspec.Struct:
         raise Failure("bad_request", f"{tool.name}: a name among the arguments is no Unicode text") from None
 
 
+def _check_domains(visit: _Visit, tool: Tool, args: msgspec.Struct) -> None:
+    """The network would refuse it too; here it is told before anything happens."""
+    allowed = visit.session.options.allowed_domains if visit.session else ()
+    for name in tool.url_names if allowed else ():
+        url = getattr(args, name)
+        if url and url != "about:blank" and (why := read_domains(allowed).refusal(*authority(url))):
+            raise Failure("denied", why, details={"rule": "allowed_domains", "allowed": list(allowed)})
+
+
 def _access(tool: Tool, given: dict[str, Any]) -> Access:
     return Access.SENSITIVE if tool.sensitive & given.keys() else tool.access
 
@@ -438,7 +453,7 @@ def _given_to(tool: Tool, args: msgspec.Struct) -> dict[str, Any]:
 
 def _times_itself(tool: Tool | None) -> bool:
     """What open_session calls `timeout_ms` is an option of the session that it opens."""
-    return tool is not None and tool.scope != "OwnSessions"
+    return tool is not None and tool.needs_session
 
 
 def _meant_ms(args: msgspec.Struct) -> int:

@@ -2,7 +2,7 @@
 
 Above: tools declare with it, the gate and the doors read `Tool` and `Registry`. Below: errors, result.
 The function's name is the tool's name, its module the group, its docstring the description, its annotations the
-schema, the class of its first parameter (`Tab`, `Session`, `OwnSessions`) what the gate hands to it.
+schema, the class of its first parameter (`Tab`, `Session`, `OwnSessions`, `OwnBrowsers`) what the gate hands to it.
 """
 
 import enum
@@ -76,6 +76,11 @@ class Tool(msgspec.Struct, frozen=True):
     aliases: tuple[str, ...]
     synonyms: dict[str, str]
 
+    @property
+    def needs_session(self) -> bool:
+        """Does it work in a session, or is it about sessions and browsers themselves?"""
+        return "session" in _PLACES[self.scope]
+
     def parse(self, args: dict[str, Any]) -> msgspec.Struct:
         """The arguments as a typed struct, or `bad_request` with what was expected."""
         fields = self.arguments.__struct_fields__
@@ -125,7 +130,7 @@ _SYNONYMS = {
     "script": "expression", "code": "expression", "function_body": "expression",
 }  # fmt: skip
 
-_PLACES = {"Tab": ("session", "tab"), "Session": ("session",), "OwnSessions": ()}
+_PLACES = {"Tab": ("session", "tab"), "Session": ("session",), "OwnSessions": (), "OwnBrowsers": ()}
 _declared: list[Tool] = []
 
 

@@ -47,7 +47,7 @@ class Owner(Protocol):
 
 class Context:
     def __init__(self, browser: "Browser", context_id: str, gateway: Gateway) -> None:
-        self.id = context_id
+        self.id = self.key = context_id
         self.browser = browser
         self.gateway = gateway
         self.owner: Owner | None = None
@@ -214,12 +214,16 @@ class Browser:
         return context
 
     def forget(self, context: Context) -> None:
-        self._contexts.pop(context.id, None)
+        self._contexts.pop(context.key, None)
+
+    def _home_of(self, target: dict[str, Any]) -> Context | None:
+        """The context that a target belongs to, if it is one of ours."""
+        return self._contexts.get(target.get("browserContextId", ""))
 
     def _attached(self, params: dict[str, Any]) -> None:
         target = params["targetInfo"]
         channel = self.connection.channel(params["sessionId"])
-        context = self._contexts.get(target.get("browserContextId", ""))
+        context = self._home_of(target)
         if target["type"] != "page" or context is None:
             if context and target["type"] in _WORKERS:
                 self._targets[channel.id] = (context, target["targetId"])
@@ -236,7 +240,7 @@ class Browser:
             context.workers.detached(params["sessionId"])
 
     def _renamed(self, target: dict[str, Any]) -> None:
-        context = self._contexts.get(target.get("browserContextId", ""))
+        context = self._home_of(target)
         for tab in context.tabs if context else ():
             if tab.target_id == target["targetId"] and tab.url == target["url"]:
                 # Until a page has told its title, its address stands in for it.

@@ -5,6 +5,7 @@ Above: sessions, tools. Below: browser, tab, watch.
 
 import asyncio
 import itertools
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -29,11 +30,14 @@ class Options(msgspec.Struct, frozen=True):
     """
 
     browser: str = "isolated"
-    headless: bool = True
+    profile: str = ""
+    headless: bool | None = True  # None: as the profile says
     viewport: tuple[int, int] = (1280, 800)
     user_agent: str = ""
     timeout_ms: int = 30_000
     mode: str = "auto"
+    proxy: str = ""
+    allowed_domains: tuple[str, ...] = ()
 
 
 class Session:
@@ -54,6 +58,7 @@ class Session:
         self.options = options
         self.watch = Watch(session_id)
         self.folder = folder
+        self.opened_at = time.time()
         self.used_at = asyncio.get_running_loop().time()
         self.busy = 0
         self.closed = False
@@ -103,9 +108,8 @@ class Session:
                 self._name(tab)
             self.current = next(iter(self._tabs.values()), None)
             if again and self.current:
-                self.report(
-                    "browser", self.current.name, "the browser ended and was started anew: tabs and cookies are gone"
-                )
+                lost = "its tabs are" if self.options.profile else "tabs and cookies are"
+                self.report("browser", self.current.name, f"the browser ended and was started anew: {lost} gone")
 
     async def tab(self, name: str = "", *, opens: bool = False) -> Tab:
         """The tab of that name, or the current one; if there is none, a new one for who `opens`."""

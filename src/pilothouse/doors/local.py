@@ -30,7 +30,7 @@ class Hello(msgspec.Struct, frozen=True):
 
     pilothouse: str
     door: str = "mcp"
-    tools: str = "core"
+    tools: str = ""  # as the daemon was told
     browser: str = "isolated"
     profile: str = ""
     headed: bool = False

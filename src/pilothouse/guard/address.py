@@ -59,6 +59,12 @@ def check_url(url: str, forbidden_ports: Collection[int] = ()) -> str:
     return parsed.href
 
 
+def authority(url: str) -> tuple[str, int]:
+    """Host and port of an address that `check_url` has let pass."""
+    parsed = ada_url.URL(url)
+    return parsed.hostname.rstrip("."), int(parsed.port or (443 if parsed.protocol == "https:" else 80))
+
+
 def forbidden(address: Address) -> str:
     """Why no page may ever reach this address; empty if one may."""
     inner = unwrap(address)

@@ -52,8 +52,9 @@ _FLAGS = (
     "--disable-quic",
     "--disable-search-engine-choice-screen",
     "--disable-sync",
-    # The last two are pages of the address bar: a renderer of 160 MB for each window that nobody sees (M).
-    "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,HttpsUpgrades,"
+    # AutofillServerCommunication would tell Google of every form (M). The last two are pages of the address bar: a
+    # renderer of 160 MB for each window that nobody sees (M).
+    "--disable-features=Translate,AutofillServerCommunication,OptimizationHints,MediaRouter,DialMediaRouteProvider,HttpsUpgrades,"
     "AcceptCHFrame,GlobalMediaControls,DestroyProfileOnBrowserClose,LensOverlay,"
     "WebUIOmniboxPopup,WebUIOmniboxAimPopup",
     "--force-color-profile=srgb",

@@ -20,6 +20,7 @@ class Proxy:
         self.port = 0
         self._secret = (user, password)
         self._pieces = pieces
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> "Proxy":
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -28,11 +29,18 @@ class Proxy:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def url(self, credentials: str = "") -> str:
         return f"{self.kind}://{credentials}{'@' if credentials else ''}127.0.0.1:{self.port}"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         shake = {"http": self._http, "socks5": self._socks5, "socks4": self._socks4}[self.kind]
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             if place := await shake(reader, writer):

@@ -1,4 +1,5 @@
-// Which languages and timezones this browser knows. Above: the daemon (browser/emulation.py). Below: nothing.
+// Which languages and timezones this browser knows.
+// Above: the daemon (browser/emulation.py). Below: nothing.
 
 ph.knows = (locale, timezone) => {
   const holds = (work) => { try { return work(); } catch { return false; } };

@@ -268,15 +268,25 @@ def test_a_script_without_a_terminal_keeps_its_session(home: Path, site: PageSer
 
 
 @promise("B06", "B08")
-def test_the_sessions_of_a_closed_terminal_end(home: Path, site: PageServer):
-    cli = CommandLine(home)
-    cli.environment.pop("PILOTHOUSE_TERMINAL")
-    shown = cli.in_terminal(f"{PILOTHOUSE} navigate {site.url('small.html')}")
-    session = shown.split("session: ")[1].split()[0]
-    cli.in_terminal(f"{PILOTHOUSE} list-sessions")  # any command notices
-    wait_until(lambda: not (home / "sessions" / session).exists(), 5)
-    watcher = CommandLine(home, terminal="watcher")
-    assert session not in watcher.text("status")
+def test_the_sessions_of_a_closed_terminal_end(tmp_path: Path, site: PageServer):
+    """There is room for one session, so the second terminal gets one only if that of the first is gone."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    daemon = Process("serve", home=home, PILOTHOUSE_LIMITS_SESSIONS="1")
+    try:
+        daemon.read()
+        cli = CommandLine(home)
+        cli.environment.pop("PILOTHOUSE_TERMINAL")
+        go = f"{PILOTHOUSE} navigate {site.url('small.html')}"
+        assert "session: s" in cli.in_terminal(go)
+        assert "session: s" in cli.in_terminal(go)
+        named = CommandLine(home, terminal="named")  # one that never is gone
+        named.text("navigate", site.url("small.html"))
+        full = CommandLine(home, terminal="other").run("navigate", site.url("small.html"))
+        assert (full.returncode, full.stderr.split(":")[0]) == (5, "over_limit")
+    finally:
+        daemon.end()
+        kill_daemon(home)
 
 
 @promise("C11")

@@ -399,11 +399,12 @@ class Gate:
             *each,
         ]
 
-    def leave(self, connection: str) -> None:
+    def leave(self, connection: str) -> "asyncio.Task[None]":
         """A connection is gone: its sessions end."""
         task = asyncio.create_task(self._sessions.close_connection(connection))
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
+        return task
 
     async def close(self) -> None:
         for task in self._leaving:

@@ -72,7 +72,7 @@ def _tool(one: Tool) -> Entry:
         "aliases": list(one.aliases),
         "synonyms": one.accepted(),
         "example": one.example,
-        "timed": one.scope != "OwnSessions" and "timeout_ms" in one.takes,
+        "timed": "timeout_ms" in one.takes and "session" in one.arguments.__struct_fields__,
         "parameters": [_parameter(field, own=field.name in one.takes) for field in fields],
     }
 

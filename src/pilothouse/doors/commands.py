@@ -16,6 +16,7 @@ from pilothouse.errors import Failure
 from pilothouse.gate import Answer, Call, Caller, Defaults, Gate
 
 MAX_IN_FLIGHT = 16
+LEAVING_S = 2.0
 MAX_UNSENT_BYTES = 4 * 1024 * 1024
 
 Send = Callable[[bytes], None]
@@ -40,24 +41,33 @@ class CommandDoor:
         self._terminals: set[str] = set()
 
     def open(self, caller: Caller, send: Send, unsent_bytes: Callable[[], int]) -> "Commands":
-        self._leave_gone()
+        leaving = self._leave_gone()
         self._terminals.add(caller.connection)
         headed = caller.defaults.headed or self._defaults.headed
         defaults = msgspec.structs.replace(caller.defaults, headed=headed)
-        return Commands(self._gate, msgspec.structs.replace(caller, defaults=defaults), send, unsent_bytes)
+        caller = msgspec.structs.replace(caller, defaults=defaults)
+        return Commands(self._gate, caller, send, unsent_bytes, leaving)
 
-    def _leave_gone(self) -> None:
+    def _leave_gone(self) -> list[asyncio.Task[None]]:
         """A closed terminal never comes back: its name holds the start of its process."""
-        for terminal in [one for one in self._terminals if self._is_gone(one)]:
-            self._terminals.discard(terminal)
-            self._gate.leave(terminal)
+        gone = {one for one in self._terminals if self._is_gone(one)}
+        self._terminals -= gone
+        return [self._gate.leave(one) for one in gone]
 
 
 class Commands:
     """One connection. Its end cancels what still runs; the terminal's sessions stay."""
 
-    def __init__(self, gate: Gate, caller: Caller, send: Send, unsent_bytes: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        gate: Gate,
+        caller: Caller,
+        send: Send,
+        unsent_bytes: Callable[[], int],
+        leaving: list[asyncio.Task[None]],
+    ) -> None:
         self._gate = gate
+        self._leaving = leaving  # whose place may be needed
         self._caller = caller
         self._send = send
         self._unsent_bytes = unsent_bytes
@@ -88,6 +98,8 @@ class Commands:
                 told = {"done": done, "total": total, "message": message}
                 self._send(wire.encode({"id": asked.id, "progress": told}))
 
+        if self._leaving:
+            await asyncio.wait(self._leaving, timeout=LEAVING_S)
         answer = await self._gate.call(Call(asked.tool, asked.args, self._caller, progress))
         self._send(wire.encode({"id": asked.id, "answer": _to_wire(answer)}))
 

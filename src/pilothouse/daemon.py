@@ -6,6 +6,7 @@ Above: the `serve` command. Below: every room; this is the only file that knows 
 import asyncio
 import contextlib
 import errno
+import gc
 import importlib
 import ipaddress
 import json
@@ -139,6 +140,9 @@ async def run(
         await local.listen(Path(socket_path(home)))
         await http.listen(listener)
         await mcp.door()
+        # What is loaded now stays: left out of every later collection, those are short and come often enough (M).
+        gc.collect()
+        gc.freeze()
         _announce(settings.server.host, port, str(home))
         await presence.until_over(linger_s)
     finally:

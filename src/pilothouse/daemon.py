@@ -6,6 +6,7 @@ Above: the `serve` command. Below: every room; this is the only file that knows 
 import asyncio
 import contextlib
 import errno
+import gc
 import importlib
 import importlib.util
 import ipaddress
@@ -161,6 +162,9 @@ async def run(
         await local.listen(Path(socket_path(home)))
         await http.listen(listener)
         await asyncio.gather(mcp.door(), asyncio.to_thread(manifest.write, str(home), describe(gate.registry)))
+        # What is loaded now stays: left out of every later collection, those are short and come often enough (M).
+        gc.collect()
+        gc.freeze()
         _announce(settings.server.host, port, str(home))
         await presence.until_over(linger_s)
     finally:

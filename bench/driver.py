@@ -320,6 +320,7 @@ def ours(chrome: str) -> Ours:
         "PILOTHOUSE_SERVER_PORT": "0",
         # A bench calls faster than an agent and opens more sessions than a person.
         "PILOTHOUSE_LIMITS_SESSIONS": "32",
+        "PILOTHOUSE_LIMITS_REQUESTS_PER_MINUTE": "0",
     }
     return Ours([str(ROOT / ".venv/bin/pilothouse"), "mcp"], env)
 

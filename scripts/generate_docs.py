@@ -19,8 +19,9 @@ import msgspec
 from msgspec import Meta
 
 import pilothouse.tools
-from pilothouse.config import Option, options
+from pilothouse.config import Option, options, table_keys
 from pilothouse.errors import CODES
+from pilothouse.providers.arguments import ALLOWED
 from pilothouse.tool import Access, Registry, Tool, declared
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,7 +35,12 @@ ACCESS = {
     Access.WRITE: "writes",
     Access.SENSITIVE: "sensitive",
 }
-PLACES = {"Tab": "a tab (`session?`, `tab?`)", "Session": "a session (`session?`)", "OwnSessions": "your sessions"}
+PLACES = {
+    "Tab": "a tab (`session?`, `tab?`)",
+    "Session": "a session (`session?`)",
+    "OwnSessions": "your sessions",
+    "OwnBrowsers": "profiles and their browsers",
+}
 
 
 def registry() -> Registry:
@@ -273,12 +279,33 @@ def _options_page() -> str:
         lines += [f"## [{section}]", "", "| key | type | default | meaning | environment |", "|---|---|---|---|---|"]
         lines += [_option_row(option, option.name in waiting) for option in every if option.section == section]
         lines.append("")
+    lines += _tables_section() + _arguments_section()
     if waiting:
         lines += [
             "Options marked *not in force yet* are accepted and checked, but nothing reads them in this version.",
             "",
         ]
     return "\n".join(lines)
+
+
+def _tables_section() -> list[str]:
+    """What stands in the file only: lists of tables, one for each thing that has a name."""
+    lines: list[str] = []
+    for table in dict.fromkeys(option.section for option in table_keys()):
+        lines += [f"## [[{table}]]", "", "In the file only; read anew whenever one is used.", ""]
+        lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
+        for option in (one for one in table_keys() if one.section == table):
+            bounds = [_note(option.type).removeprefix(option.description).strip("; ")]
+            kind = ", ".join([_type(option.type), *filter(None, bounds)])
+            default = "required" if option.default is msgspec.NODEFAULT else _default(option.default)
+            lines.append(f"| `{option.key}` | {kind} | {default} | {option.description} |")
+        lines.append("")
+    return lines
+
+
+def _arguments_section() -> list[str]:
+    named = ", ".join(f"`{one}`" for one in sorted(ALLOWED))
+    return ["## Chrome arguments", "", "`browser.args` may hold these, and no others:", named, ""]
 
 
 def _option_row(option: Option, waits: bool) -> str:

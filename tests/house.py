@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pilothouse.tools
+from pilothouse.browser.browsers import Browsers
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.terms import Terms
@@ -15,8 +16,10 @@ from pilothouse.gate import Answer, Call, Caller, Gate
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.policy import Policy
+from pilothouse.guard.redact import redact_headers, redact_text
 from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault
+from pilothouse.profiles import Profiles
 from pilothouse.providers.launch import Launcher
 from pilothouse.tool import Registry, declared
 
@@ -26,12 +29,21 @@ class House:
         launcher = Launcher(Browser(), home)
         self.sluice = Sluice({}, set())
         self.pool = Pool(launcher.start, self.sluice.open)
+        self.profiles = Profiles(home)
+        self.browsers = Browsers(self.profiles, launcher, self.sluice.open, home / "browsers")
         self.sessions = Sessions(
             {True: self.pool},
             home / "sessions",
             max_sessions=30,
-            terms=Terms(max_tabs=10, upload_roots=(home / "uploads",), vault=Vault(home)),
+            terms=Terms(
+                max_tabs=10,
+                upload_roots=(home / "uploads",),
+                redact_text=redact_text,
+                redact_headers=redact_headers,
+                vault=Vault(home),
+            ),
             idle_s=600,
+            browsers=self.browsers,
         )
         for module in pkgutil.iter_modules(pilothouse.tools.__path__):
             importlib.import_module(f"pilothouse.tools.{module.name}")

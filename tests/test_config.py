@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pilothouse.config import Config, kind, load, options
+from pilothouse.config import Config, kind, load, options, table_keys
 from pilothouse.errors import Failure
 from tests.promises import promise
 
@@ -67,12 +67,36 @@ def test_environment_is_read_as_data(variable: str, text: str, value: Any):
         ("[log]\nlevel = 'loud'", r"config.toml: log.level: .*'loud' \(wanted: \"debug\" \| \"info\""),
         ("server = 1", r"config.toml: server is a section"),
         ("[server\nport = 1", r"config.toml: .*line 1"),
+        ("[profiles]\nid = 'a'", r"config.toml: profiles is a list; write \[\[profiles\]\]"),
+        ("[[profiles]]\nname = 'a'", r"config.toml: profiles no. 1: it needs an id"),
+        ("[[profiles]]\nid = 'A b'", r"config.toml: profiles no. 1: id: Expected `str` matching regex"),
+        ("[[profiles]]\nid = 'a'\n[[profiles]]\nid = 'a'", r"profiles no. 2: its id a is that of no. 1"),
+        ("[[profiles]]\nid = 'a'\nlanguage = 'de'", r"no. 1 has no key language; did you mean lang\?"),
+        ("[[profiles]]\nid = 'a'\nviewport = 3", r"no. 1: viewport: .* \(wanted: {width, height}\)"),
+        ("[[profiles]]\nid = 'a'\nheadless = 'no'", r"no. 1: headless: .* \(wanted: bool\)"),
+        ("[[profiles]]\nid = 'a'\nproxy_server = 'x://h'", r"no. 1: proxy_server: "),
+        ("[[prifiles]]\nid = 'a'", r"there is no section \[prifiles\]; did you mean profiles\?"),
     ],
 )
 def test_mistakes_in_the_file_name_their_place(tmp_path: Path, text: str, complaint: str):
     with pytest.raises(Failure, match=complaint) as caught:
         load(write(tmp_path, text))
     assert caught.value.code == "bad_request"
+
+
+def test_profiles_are_read(tmp_path: Path):
+    lines = ["id = 'a'", "proxy_server = 'socks5://u:p@[::1]:1080'", "tags = ['x']", "[profiles.viewport]"]
+    file = write(tmp_path, "\n".join(["[[profiles]]", *lines, "width = 800", "height = 600"]))
+    (profile,) = load(file, {"PILOTHOUSE_SERVER_TOOLS": "all"}).profiles
+    assert profile.viewport
+    assert (profile.id, profile.tags, profile.headless, profile.viewport.height) == ("a", ["x"], None, 600)
+
+
+def test_the_set_of_tools(tmp_path: Path):
+    file = write(tmp_path, "[server]\ntools = 'core,tabs'\nrest = false\n")
+    assert (load(file).server.tools, load(file).server.rest) == ("core,tabs", False)
+    assert load(file, {"PILOTHOUSE_SERVER_TOOLS": "all"}).server.tools == "all"
+    assert load(file, {"PILOTHOUSE_SERVER_TOOLS": "all"}, {"server.tools": "core"}).server.tools == "core"
 
 
 def test_mistakes_elsewhere_name_theirs():
@@ -91,6 +115,7 @@ def test_unreadable_file_is_said(tmp_path: Path):
 
 
 def test_every_option_is_documented_and_reachable():
+    assert all(key.description.endswith(".") and kind(key.type) for key in table_keys())
     found = list(options())
     assert len({option.env for option in found}) == len(found)
     for option in found:

@@ -195,3 +195,22 @@ def test_the_log_level_is_an_option(run: Start) -> None:
     daemon.process.terminate()
     daemon.wait()
     assert daemon.error_text() == ""
+
+
+@promise("E06")
+def test_rest_is_there_unless_switched_off(home: Path, run: Start) -> None:
+    def status(url: str) -> int:
+        key = (home / "agent.key").read_text().strip()
+        try:
+            with urllib.request.urlopen(urllib.request.Request(url, headers={"X-API-Key": key})) as answer:
+                return answer.status
+        except urllib.error.HTTPError as refused:
+            return refused.code
+
+    daemon = run("serve")
+    url = daemon.read()["url"]
+    assert [status(f"{url}{path}") for path in ("/api/tools", "/api/docs")] == [200, 200]
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.wait() == 0
+    url = run("serve", PILOTHOUSE_SERVER_REST="false").read()["url"]
+    assert [status(f"{url}{path}") for path in ("/api/tools", "/api/docs", "/api/health")] == [404, 404, 200]

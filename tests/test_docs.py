@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse.config import options
+from pilothouse.config import options, table_keys
 from pilothouse.errors import CODES
 from scripts import generate_docs
 from tests.promises import promise
@@ -51,6 +51,13 @@ def test_every_option_is_told(option: str):
     chapter = read("docs/options.md").partition(f"## [{section}]\n")[2].partition("\n## ")[0]
     assert f"| `{key}` |" in chapter
     assert f"`PILOTHOUSE_{section}_{key}`".upper() in chapter.upper()
+
+
+@pytest.mark.parametrize("key", [key.name for key in table_keys()])
+def test_every_key_of_a_table_is_told(key: str):
+    table, name = key.split(".")
+    chapter = read("docs/options.md").partition(f"## [[{table}]]\n")[2].partition("\n## ")[0]
+    assert f"| `{name}` |" in chapter
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -18,28 +18,36 @@ pytestmark = promise("C04", "A01")
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "pilothouse"
-GROUND = {"errors", "result", "schema", "tool", "config", "home"}
+GROUND = {"errors", "result", "schema", "tool", "config", "home", "metrics"}
 
 # A name is a room or one module of it. Every room may import itself, and the package for its version.
 MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(GROUND, GROUND),
     "cdp": {"errors"},
+    "tables": {"errors"},
+    "profiles": {"config", "tables", "errors"},
     "providers": {"cdp", "config", "errors"},
-    "browser": {"cdp", "result", "errors"},
+    "browser": {"cdp", "profiles", "result", "errors"},
     "guard": {"tool", "config", "result", "errors"},
-    "tools": {"browser", "tool", "result", "errors"},
-    "gate": {"guard", "browser", "cdp.connection", "tool", "result", "errors"},
-    "doors": {"gate", "guard", "browser.watch", "tool", "config", "result", "errors"},
+    "tools": {"browser", "profiles", "tool", "result", "errors"},
+    "gate": {"guard", "browser", "cdp.connection", "metrics", "tool", "result", "errors"},
+    "doors": {"gate", "guard", "browser.watch", "metrics", "tool", "config", "result", "errors"},
     "instance": {"home"},
-    "bridge": {"instance", "home", "errors"},
-    "log": {"guard.redact", "instance"},
+    "reach": {"instance"},
+    "bridge": {"instance", "reach", "home", "errors"},
+    "log": {"guard.redact", "config", "errors", "instance"},
     "presence": set(),
-    "admin": {"bridge", "daemon", "instance", "home"},
-    "entry": {"bridge", "admin", "instance"},
+    "commands": {"reach", "instance", "home", "errors", "config", "tool", "tools", "providers", "admin"},
+    "admin": {"commands", "bridge", "daemon", "instance", "home", "profiles", "errors"},
+    "entry": {"commands", "bridge", "admin", "instance"},
 }
 KNOWS_EVERY_ROOM = {"daemon"}
 SPEAKS_CDP = {"browser", "providers", "cdp"}
-STDLIB_ONLY = ["__init__.py", "entry.py", "bridge.py", "instance.py", "home.py", "errors.py"]
+STDLIB_ONLY = ["__init__.py", "entry.py", "bridge.py", "reach.py", "instance.py", "home.py", "errors.py"]
+STDLIB_ONLY += [
+    f"commands/{name}.py"
+    for name in ("__init__", "arguments", "call", "completion", "line", "manifest", "show", "terminal", "usage")
+]
 
 _CDP = re.compile(r"[A-Z][A-Za-z]+\.[a-z][A-Za-z]+")
 FILES = sorted(SOURCE.rglob("*.py"))

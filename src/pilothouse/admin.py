@@ -1,6 +1,7 @@
-"""The administrative commands: `serve`, `status`, `stop`.
+"""The administrative commands: what a person does besides calling tools.
 
-Above: entry. Below: instance, and the daemon for `serve`. Uses click, which costs 30 ms: nothing here is in a hurry.
+Above: entry. Below: instance, the daemon for `serve`, and commands for those that have a file of their own. Uses click,
+which costs 30 ms: nothing here is in a hurry.
 """
 
 import json
@@ -12,6 +13,12 @@ from typing import Any
 import click
 
 from pilothouse import __version__, instance
+from pilothouse.commands.completion import SCRIPTS, SHELLS
+from pilothouse.commands.demo import demo
+from pilothouse.commands.doctor import doctor
+from pilothouse.commands.install import install
+from pilothouse.commands.show import EXIT_CODES
+from pilothouse.commands.status import describe_status
 from pilothouse.home import directory
 
 STOP_TIMEOUT_S = 5.0
@@ -31,19 +38,22 @@ def main(arguments: list[str]) -> int:
         return 1
 
 
-@click.group()
+@click.group(epilog=EXIT_CODES)
 @click.version_option(__version__, message="pilothouse %(version)s")
 def commands() -> None:
     """One local daemon that lets agents drive, watch and debug Chrome.
 
-    An MCP client starts `pilothouse mcp`, which starts the daemon by itself (see `pilothouse mcp --help`).
+    An MCP client starts `pilothouse mcp`, which starts the daemon by itself; `pilothouse install CLIENT` tells it so.
+
+    Every tool is a command too: `pilothouse navigate http://localhost:3000`, `pilothouse click e5`. `pilothouse tools`
+    lists them, `pilothouse TOOL --help` explains one. They share one session in each terminal.
     """
 
 
 @commands.command()
 @click.option("--host", help="Address to listen on (127.0.0.1).")
 @click.option("--port", type=int, help="Port of every door (8777); 0 picks a free one.")
-@click.option("--tools", default="core", help="Tools to list over HTTP: core, all, or names and groups with commas.")
+@click.option("--tools", help="Tools to list over HTTP: core, all, or names and groups with commas.")
 @click.option("--headed", is_flag=True, help="Browsers with a window.")
 @click.option("--config", type=click.Path(exists=True, dir_okay=False), help="Configuration file.")
 @click.option("--auto", is_flag=True, hidden=True, help="Started by a bridge: ends by itself when unused.")
@@ -68,16 +78,57 @@ def mcp(arguments: tuple[str, ...]) -> int:
 @commands.command()
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def status(as_json: bool) -> int:
-    """Is a daemon running, and where? The exit code is 0 if so."""
+    """Is a daemon running, where, and what does it do? The exit code is 0 if so."""
     home = directory()
     info = instance.published(home)
-    if as_json:
-        click.echo(json.dumps({"running": info is not None, "home": home, **(info or {})}))
-    elif info:
-        click.echo(f"running: {info['url']}, pid {info['pid']}, version {info['version']}\nhome: {home}")
-    else:
-        click.echo(f"not running\nhome: {home}")
+    click.echo(describe_status(home, info, as_json=as_json))
     return 0 if info else 1
+
+
+@commands.command()
+@click.option("--set", "wanted", default="", help="Only these sets or names, with commas; `core` is one.")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def tools(wanted: str, as_json: bool) -> int:
+    """List the tools, each of which is a command."""
+    from pilothouse.commands import manifest, usage
+
+    known = manifest.read(directory())
+    chosen = [one for one in known["tools"] if usage.belongs(one, wanted)]
+    if not chosen:
+        sets = sorted({one["set"] for one in known["tools"]} | {"core", "all"})
+        raise click.UsageError(f"no tools in {wanted!r}; sets are {', '.join(sets)}")
+    click.echo(json.dumps(chosen) if as_json else usage.tool_list(chosen), nl=as_json)
+    return 0
+
+
+@commands.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> int:
+    """Print what makes a shell complete commands, options and values; its first line says where to put it."""
+    click.echo(SCRIPTS[shell], nl=False)
+    return 0
+
+
+_PROFILE_TOOLS = {
+    "list": "list_profiles",
+    "show": "get_profile",
+    "add": "create_profile",
+    "edit": "update_profile",
+    "remove": "delete_profile",
+}
+
+
+@commands.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("action", type=click.Choice([*_PROFILE_TOOLS, "--help"]))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def profile(action: str, arguments: tuple[str, ...]) -> int:
+    """Browser profiles: list, show, add, edit, remove. `pilothouse profile add --help` tells what each takes."""
+    if action == "--help":
+        click.echo("Usage: pilothouse profile [list|show|add|edit|remove] … (--help after each)")
+        return 0
+    from pilothouse.commands.call import main as call
+
+    return call([_PROFILE_TOOLS[action], *arguments])
 
 
 @commands.command()
@@ -102,3 +153,7 @@ def _end(home: str, pid: int) -> bool:
     else:
         os.kill(pid, signal.SIGTERM)
     return instance.wait_gone(home, STOP_TIMEOUT_S)
+
+
+for one in (demo, doctor, install):
+    commands.add_command(one)

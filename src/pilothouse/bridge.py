@@ -14,6 +14,7 @@ from select import PIPE_BUF, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, poll
 
 from pilothouse import __version__, instance
 from pilothouse.home import directory
+from pilothouse.reach import OtherVersion, Way, attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,9 +47,6 @@ MCP on stdin and stdout. Starts the daemon when none runs.
 """
 
 
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789,._-")
-
-
 class UsageError(Exception):
     pass
 
@@ -76,7 +74,7 @@ def main(arguments: list[str]) -> int:
 
 def parse(arguments: list[str]) -> dict[str, Any] | None:
     """The first line for the daemon, out of the flags; None when help is asked for."""
-    hello: dict[str, Any] = {"pilothouse": __version__, "door": "mcp", "tools": "core", "browser": "isolated"}
+    hello: dict[str, Any] = {"pilothouse": __version__, "door": "mcp", "tools": "", "browser": "isolated"}
     hello |= {"profile": "", "headed": False, "endpoint": ""}
     chosen = ""
     rest = iter(arguments)
@@ -155,7 +153,7 @@ class Bridge:
         self._arrival: socket | str = ""
         self._arriving = False
         self._wake, self._waker = os.pipe()
-        self._replaced = False  # a daemon of another version is asked to leave at most once
+        self._way = Way(home)
 
         self._from_client = Lines(MAX_LINE_BYTES)
         self._from_daemon = Lines()
@@ -175,8 +173,8 @@ class Bridge:
 
     def run(self) -> None:
         try:
-            self._link = _attach(self._home, self._hello, timeout_s=INLINE_S)
-        except (OSError, _OtherVersion, instance.StartError):
+            self._link = attach(self._home, self._hello, timeout_s=INLINE_S)
+        except (OSError, OtherVersion, instance.StartError):
             self._arrive()
         self._turn(0)  # a client that has spoken already should not wait for what now follows
         _end_on_sigterm()
@@ -358,39 +356,12 @@ class Bridge:
     def _travel(self) -> None:
         """In a thread: reach a daemon, whatever it takes."""
         try:
-            self._arrival = self._reach()
+            self._arrival = self._way.reach(self._hello)
         except instance.StartError as error:
             self._arrival = str(error)
         except Exception as error:  # a thread that ends without a word would leave the client waiting
             self._arrival = f"no connection to the daemon: {error!r}"
         os.write(self._waker, b".")
-
-    def _reach(self) -> socket:
-        for _ in range(3):
-            instance.ensure(self._home)
-            try:
-                return _attach(self._home, self._hello, any_version=self._replaced)
-            except _OtherVersion as other:
-                self._replaced = True
-                self._replace(str(other))
-            except TimeoutError:
-                why = f"the daemon does not answer within {instance.HELLO_TIMEOUT_S:.0f} s"
-                raise instance.StartError(f"{why}; `pilothouse stop` ends it") from None
-            except OSError:
-                pass  # it ended just now
-        raise instance.StartError("the daemon ends as soon as it has started; see daemon.log in its home")
-
-    def _replace(self, version: str) -> None:
-        hello = b'{"pilothouse": "%s", "door": "stop"}' % __version__.encode()
-        try:
-            answer = instance.ask(self._home, hello)
-        except OSError:
-            return  # it ended just now
-        if answer.get("stopping"):
-            instance.wait_gone(self._home, 5)
-        else:
-            why = answer.get("why") or answer.get("error") or "it is in use"
-            _warn(f"the daemon is version {version}, this is {__version__}; it stays for now: {why}")
 
     def _arrived(self) -> None:
         """Back in the loop: the thread has ended."""
@@ -402,6 +373,9 @@ class Bridge:
             self._waiting.clear()
             self._fail(arrival, "system")
             return
+        if self._way.note:
+            _warn(self._way.note)
+            self._way.note = ""
         self._link = arrival
         self._greet_again()
         self._deliver()
@@ -445,39 +419,6 @@ class Bridge:
         if not self._deadline:
             return None
         return max(0, int((self._deadline - time.monotonic()) * 1000)) + 1
-
-
-class _OtherVersion(Exception):
-    """The daemon is of another version; the text says which."""
-
-
-def _attach(
-    home: str, hello: dict[str, Any], *, any_version: bool = False, timeout_s: float = instance.HELLO_TIMEOUT_S
-) -> socket:
-    """A greeted connection. OSError: nobody there. StartError: the daemon does not take us with these flags."""
-    link = instance.connect(home, timeout_s)
-    try:
-        reply = instance.greet(link, _dumps(hello))
-        if b'"error"' in reply or b'"%s"' % __version__.encode() not in reply:  # else there is no need of a parser
-            answer = _loads(reply)
-            if "error" in answer or "pilothouse" not in answer:
-                raise instance.StartError(f"the daemon refuses: {answer.get('error', reply)}")
-            if not any_version:
-                raise _OtherVersion(str(answer["pilothouse"]))
-    except BaseException:
-        link.close()
-        raise
-    link.setblocking(False)
-    return link
-
-
-def _dumps(hello: dict[str, Any]) -> bytes:
-    """JSON; by hand where that is safe, for `json` costs 8 ms and a third of our time."""
-    if _PLAIN.issuperset("".join(value for value in hello.values() if isinstance(value, str))):
-        return str(hello).replace("'", '"').replace("True", "true").replace("False", "false").encode()
-    import json
-
-    return json.dumps(hello).encode()
 
 
 def _loads(line: bytes) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Every option, declared once: its section, name, type, bounds, default and meaning.
 
-Above: everyone who reads a `Config`; the docs are printed from `options()`. Below: errors. A value comes from the
-default, then config.toml, then `PILOTHOUSE_SECTION_KEY`, then a flag; the last one wins, and each is checked alone,
-so that a complaint names the place where the mistake stands.
+Above: everyone who reads a `Config`; the docs are printed from `options()` and `table_keys()`. Below: errors. A value
+comes from the default, then config.toml, then `PILOTHOUSE_SECTION_KEY`, then a flag; the last one wins, and each is
+checked alone, so that a complaint names the place where the mistake stands.
 """
 
 import json
@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -24,6 +25,10 @@ class Server(msgspec.Struct, frozen=True):
     allowed_hosts: Annotated[
         list[str], Meta(description="Further host[:port] names by which this server may be called.")
     ] = []
+    tools: Annotated[
+        str, Meta(description="Tools that are listed: core, all, or names and sets with commas (--tools).")
+    ] = "core"
+    rest: Annotated[bool, Meta(description="Open the REST door.")] = True
 
 
 class Browser(msgspec.Struct, frozen=True):
@@ -35,7 +40,9 @@ class Browser(msgspec.Struct, frozen=True):
     ] = "auto"
     headless: Annotated[bool, Meta(description="Run without a window.")] = True
     prewarm: Annotated[bool, Meta(description="Start Chrome with the daemon, not with the first session.")] = False
-    args: Annotated[list[str], Meta(description="Further Chrome arguments.")] = []
+    args: Annotated[
+        list[str], Meta(description="Further Chrome arguments, of those that change nothing about safety.")
+    ] = []
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -43,6 +50,18 @@ class Limits(msgspec.Struct, frozen=True):
     tabs_per_session: Annotated[int, Meta(ge=1, description="Open tabs in one session.")] = 50
     idle_minutes: Annotated[float, Meta(gt=0, description="A session that nobody used for so long is closed.")] = 30
     tool_timeout_ms: Annotated[int, Meta(ge=1, le=600_000, description="Time of a call that names none.")] = 30_000
+    requests_per_minute: Annotated[
+        int, Meta(ge=0, le=1_000_000, description="Calls of one agent key in a minute; 0 sets no limit.")
+    ] = 600
+    memory_mb: Annotated[
+        int, Meta(ge=0, description="Megabytes of all browsers above which no session is opened; 0 sets no limit.")
+    ] = 2048
+    session_memory_mb: Annotated[
+        int, Meta(ge=0, description="Megabytes above which a session loses its heaviest page; 0 sets no limit.")
+    ] = 1024
+    busy_seconds: Annotated[
+        float, Meta(ge=0, description="Script that keeps a page busy and silent for so long is broken off; 0 never.")
+    ] = 30
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -52,6 +71,9 @@ class Snapshot(msgspec.Struct, frozen=True):
 class Files(msgspec.Struct, frozen=True):
     roots: Annotated[list[str], Meta(description="Directories that files may be uploaded from.")] = []
     quota_mb: Annotated[int, Meta(ge=1, description="Megabytes of files that one session may keep.")] = 500
+    keep_hours: Annotated[
+        float, Meta(ge=0, description="A closed session's files are removed after so many hours.")
+    ] = 24
 
 
 class Network(msgspec.Struct, frozen=True):
@@ -63,8 +85,47 @@ class Network(msgspec.Struct, frozen=True):
 
 class Log(msgspec.Struct, frozen=True):
     level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="What goes to stderr.")] = "info"
+    format: Annotated[Literal["json", "text"], Meta(description="How a line of the log is written.")] = "json"
+    file: Annotated[str, Meta(description="A file that gets the log as well; empty for none.")] = ""
+    file_max_bytes: Annotated[
+        int, Meta(ge=10_000, description="The log file begins anew at this size; the last three are kept.")
+    ] = 10_000_000
     max_bytes: Annotated[int, Meta(ge=10_000, description="The audit log begins a new file at this size.")] = 20_000_000
     retention_days: Annotated[int, Meta(ge=0, description="Days that old audit files are kept; 0 keeps them.")] = 90
+
+
+class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    width: Annotated[int, Meta(ge=100, le=10_000)]
+    height: Annotated[int, Meta(ge=100, le=10_000)]
+
+
+class Profile(msgspec.Struct, frozen=True):
+    id: Annotated[
+        str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,63}$", description="By what it is called: letters, digits, - and _.")
+    ]
+    name: Annotated[str, Meta(max_length=200, description="What people call it; empty is its id.")] = ""
+    user_data_dir: Annotated[
+        str, Meta(max_length=1000, description="Where Chrome keeps its data; relative to profiles/, empty is its id.")
+    ] = ""
+    proxy_server: Annotated[
+        str,
+        Meta(
+            max_length=2000,
+            pattern=r"^$|^((http|socks5h?|socks4a?)://)?([^@/?#\s]*@)?(\[[0-9a-fA-F:.]+\]|[^\s/?#@:\\]+)(:[0-9]{1,5})?/?$",
+            description="Proxy behind the network boundary, such as socks5://user:password@host:1080.",
+        ),
+    ] = ""
+    lang: Annotated[
+        str, Meta(pattern="^$|^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", description="Language, such as de-DE.")
+    ] = ""
+    timezone: Annotated[
+        str, Meta(pattern="^$|^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$", description="Time zone, such as Europe/Berlin.")
+    ] = ""
+    headless: Annotated[bool | None, Meta(description="Run without a window; absent is as browser.headless.")] = None
+    viewport: Annotated[Size | None, Meta(description="Size of its pages; absent is 1280 x 800.")] = None
+    tags: Annotated[
+        list[Annotated[str, Meta(max_length=100)]], Meta(max_length=50, description="Words to find it by.")
+    ] = []
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -75,6 +136,7 @@ class Config(msgspec.Struct, frozen=True):
     files: Files = Files()
     network: Network = Network()
     log: Log = Log()
+    profiles: list[Profile] = []
 
 
 class Option(NamedTuple):
@@ -91,18 +153,33 @@ class Option(NamedTuple):
 
 
 def options() -> Iterator[Option]:
-    """Every option, in the order of its declaration."""
+    """Every option of a section, in the order of its declaration."""
     for section in msgspec.structs.fields(Config):
-        hints = get_type_hints(section.type, include_extras=True)
-        for field in msgspec.structs.fields(section.type):
-            kind = hints[field.name]
-            default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
-            env = f"PILOTHOUSE_{section.name}_{field.name}".upper()
-            yield Option(section.name, field.name, kind, default, kind.__metadata__[0].description, env)
+        if section.name not in _TABLES:
+            for key, kind, default in _fields(section.type):
+                env = f"PILOTHOUSE_{section.name}_{key}".upper()
+                yield Option(section.name, key, kind, default, kind.__metadata__[-1].description, env)
 
 
+def table_keys() -> Iterator[Option]:
+    """Every key of the lists of tables (`[[profiles]]`), which stand in the file only."""
+    for table, struct in _TABLES.items():
+        for key, kind, default in _fields(struct):
+            yield Option(table, key, kind, default, kind.__metadata__[-1].description, "")
+
+
+def _fields(struct: Any) -> Iterator[tuple[str, Any, Any]]:
+    hints = get_type_hints(struct, include_extras=True)
+    for field in msgspec.structs.fields(struct):
+        default = field.default
+        if default is msgspec.NODEFAULT and field.default_factory is not msgspec.NODEFAULT:
+            default = field.default_factory()
+        yield field.name, hints[field.name], default
+
+
+_TABLES: dict[str, Any] = {"profiles": Profile}
 _OPTIONS = {option.name: option for option in options()}
-_SECTIONS = Config.__struct_fields__
+_SECTIONS = [name for name in Config.__struct_fields__ if name not in _TABLES]
 
 
 def load(
@@ -113,31 +190,71 @@ def load(
     A file that does not exist is an empty one; a mistake anywhere is `bad_request` with its place and the nearest
     right name.
     """
-    merged: dict[str, dict[str, Any]] = {section: {} for section in _SECTIONS}
-    layers = [*_from_file(path), *_from_environ(environ or {}), *_from_flags(flags or {})]
-    for option, value, origin in layers:
-        merged[option.section][option.key] = _check(option, value, origin)
-    return msgspec.convert(merged, Config)
+    tree = _tree(path)
+    layers = [*_from_tree(tree, str(path)), *_from_environ(environ or {}), *_from_flags(flags or {})]
+    return _merged(tree, str(path), layers)
+
+
+def parse(text: str, place: str) -> Config:
+    """What a file of this text says, without environment and flags."""
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Failure("bad_request", f"{place}: {error}") from None
+    return _merged(tree, place, [*_from_tree(tree, place)])
 
 
 _Setting = tuple[Option, Any, str]
 
 
-def _from_file(path: Path | None) -> Iterator[_Setting]:
+def _merged(tree: dict[str, Any], place: str, layers: list[_Setting]) -> Config:
+    merged: dict[str, Any] = {section: {} for section in _SECTIONS}
+    for option, value, origin in layers:
+        merged[option.section][option.key] = _check(option, value, origin)
+    for table in _TABLES:
+        merged[table] = _entries(table, tree.get(table, []), place)
+    return msgspec.convert(merged, Config)
+
+
+def _tree(path: Path | None) -> dict[str, Any]:
     try:
-        tree = tomllib.loads(path.read_text("utf-8")) if path else {}
+        return tomllib.loads(path.read_text("utf-8")) if path else {}
     except FileNotFoundError:
-        return
+        return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise Failure("bad_request", f"{path}: {error}") from None
+
+
+def _from_tree(tree: dict[str, Any], place: str) -> Iterator[_Setting]:
     for section, body in tree.items():
+        if section in _TABLES:
+            continue
         if section not in _SECTIONS:
-            raise _unknown(f"{path}: there is no section [{section}]", section, _SECTIONS)
+            raise _unknown(f"{place}: there is no section [{section}]", section, [*_SECTIONS, *_TABLES])
         if not isinstance(body, dict):
-            raise Failure("bad_request", f"{path}: {section} is a section; write [{section}] and its keys below")
+            raise Failure("bad_request", f"{place}: {section} is a section; write [{section}] and its keys below")
         for key, value in cast(dict[str, Any], body).items():
             name = f"{section}.{key}"
-            yield _option(name, f"{path}: [{section}] has no key {key}"), value, f"{path}: {name}"
+            yield _option(name, f"{place}: [{section}] has no key {key}"), value, f"{place}: {name}"
+
+
+def _entries(table: str, entries: Any, place: str) -> list[dict[str, Any]]:
+    """The tables of a list, each key checked where it stands; none may be called like another."""
+    keys = {option.key: option for option in table_keys() if option.section == table}
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in cast(list[Any], entries)):
+        raise Failure("bad_request", f"{place}: {table} is a list; write [[{table}]] and its keys below")
+    seen: dict[str, int] = {}
+    for number, entry in enumerate(cast(list[dict[str, Any]], entries), 1):
+        where = f"{place}: {table} no. {number}"
+        for key, value in entry.items():
+            if key not in keys:
+                raise _unknown(f"{where} has no key {key}", key, keys)
+            _check(keys[key], value, f"{where}: {key}")
+        if "id" not in entry:
+            raise Failure("bad_request", f"{where}: it needs an id")
+        if (first := seen.setdefault(entry["id"], number)) != number:
+            raise Failure("bad_request", f"{where}: its id {entry['id']} is that of no. {first}")
+    return cast(list[dict[str, Any]], entries)
 
 
 def _from_environ(environ: Mapping[str, str]) -> Iterator[_Setting]:
@@ -194,9 +311,11 @@ def kind(declared: Any) -> str:
         return kind(parts[0])
     if origin is Literal:
         return " | ".join(json.dumps(part) for part in parts)
-    if origin is Union:
-        return " | ".join(kind(part) for part in parts)
-    return str(declared) if parts else declared.__name__
+    if origin in (Union, UnionType):
+        return " | ".join(kind(part) for part in parts if part is not NoneType)
+    if isinstance(declared, type) and issubclass(declared, msgspec.Struct):
+        return f"{{{', '.join(declared.__struct_fields__)}}}"
+    return str(cast(Any, declared)) if parts else cast(Any, declared).__name__
 
 
 def _option(name: str, complaint: str) -> Option:

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import errno
 import importlib
+import importlib.util
 import ipaddress
 import json
 import logging
@@ -23,23 +24,33 @@ from typing import TYPE_CHECKING, Any
 
 import pilothouse.tools
 from pilothouse import __version__, instance, log
+from pilothouse.browser.browsers import Browsers
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.terms import Terms
+from pilothouse.browser.warden import Bounds
+from pilothouse.commands import manifest, terminal
+from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Server, load
+from pilothouse.doors.commands import CommandDoor
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.doors.local import LocalDoor, Open
+from pilothouse.doors.metrics import metrics_route
+from pilothouse.doors.rest import RestDoor
 from pilothouse.errors import Failure
 from pilothouse.gate import Defaults, Gate
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.policy import Policy
+from pilothouse.guard.rates import Rates
+from pilothouse.guard.redact import redact_headers, redact_text
 from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
 from pilothouse.presence import Presence
+from pilothouse.profiles import Profiles
 from pilothouse.providers.launch import Launcher
 from pilothouse.tool import Registry, declared
 
@@ -61,7 +72,7 @@ def serve(
     *,
     host: str | None,
     port: int | None,
-    tools: str,
+    tools: str | None,
     headed: bool,
     config: str | None,
     auto: bool,
@@ -69,18 +80,27 @@ def serve(
     insecure_no_secret_for_conformance: bool,
 ) -> int:
     """Run until a signal or, with `auto`, until `linger_s` after the last client. The result is the exit code."""
-    flags = {"server.host": host, "server.port": port, "browser.headless": False if headed else None}
+    flags = {
+        "server.host": host,
+        "server.port": port,
+        "server.tools": tools,
+        "browser.headless": False if headed else None,
+    }
     try:
         home = directory()
-        settings = load(Path(config or os.path.join(home, "config.toml")), os.environ, flags)
+        file_path = Path(config or os.path.join(home, "config.toml")).absolute()
+        settings = load(file_path, os.environ, flags)
         file = os.path.join(home, "daemon.log") if auto else ""
-        log.set_up(settings.log.level, file=file, max_bytes=instance.LOG_MAX_BYTES)
+        log.set_up(settings.log, file=file, max_bytes=instance.LOG_MAX_BYTES)
         _refuse_strangers(settings.server)
-        defaults = Defaults(tools=tools, headed=not settings.browser.headless)
+        defaults = Defaults(tools=settings.server.tools, headed=not settings.browser.headless)
         with instance.Claim(home), _bound(settings.server) as listener, _runner() as runner:
             extras = _fixtures() if insecure_no_secret_for_conformance else None
             linger_s = linger_s if auto else 0
-            runner.run(run(settings, Path(home), listener, defaults=defaults, linger_s=linger_s, extras=extras))
+            house = run(
+                settings, Path(home), listener, defaults=defaults, linger_s=linger_s, extras=extras, file=file_path
+            )
+            runner.run(house)
     except instance.StartError as error:
         return _say_why(error, instance.HELD)
     except PortTaken as error:
@@ -100,6 +120,7 @@ async def run(
     defaults: Defaults,
     linger_s: float = 0,
     extras: Extras | None = None,
+    file: Path | None = None,
 ) -> None:
     """The house, from the ground up and down again."""
     stop = asyncio.Event()
@@ -112,21 +133,34 @@ async def run(
     keys.person()
     own_ports = {port}
     sluice = Sluice(settings.network.hosts, own_ports)
-    sessions = _sessions(settings, home, sluice)
+    sessions = _sessions(settings, home, sluice, Profiles(home, file))
     audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     timeout_ms = settings.limits.tool_timeout_ms
-    gate = Gate(_registry(), sessions, Policy(), Approvals(), audit, timeout_ms=timeout_ms, forbidden_ports=own_ports)
+    gate = Gate(
+        _registry(),
+        sessions,
+        Policy(),
+        Approvals(),
+        audit,
+        timeout_ms=timeout_ms,
+        forbidden_ports=own_ports,
+        rates=Rates(settings.limits.requests_per_minute),
+    )
     mcp = _Mcp(gate, defaults, extras)
     presence = Presence(stop)
-    local = LocalDoor({"mcp": presence.at_door(mcp.open)}, stop=presence.asked_to_stop)
+    commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
+    doors = {"mcp": presence.at_door(mcp.open), "call": presence.at_door(_ready(commands.open))}
+    local = LocalDoor(doors, stop=presence.asked_to_stop)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
-    app = build_app(mcp.door, keys.who, port=port, hosts=hosts, insecure_no_secret=is_open)
+    rest = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
+    routes = [metrics_route(gate), *rest]
+    app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
     http = HttpDoor(presence.at_web(app))
     presence.watch(local, http)
     try:
         await local.listen(Path(socket_path(home)))
         await http.listen(listener)
-        await mcp.door()
+        await asyncio.gather(mcp.door(), asyncio.to_thread(manifest.write, str(home), describe(gate.registry)))
         _announce(settings.server.host, port, str(home))
         await presence.until_over(linger_s)
     finally:
@@ -135,6 +169,13 @@ async def run(
         await _close(DOORS_CLOSE_S, mcp.close, local.close, http.close)
         await _close(GATE_CLOSE_S, gate.close)
         sluice.close()
+
+
+def _ready(opener: Open) -> Callable[[], Awaitable[Open]]:
+    async def give() -> Open:
+        return opener
+
+    return give
 
 
 class _Mcp:
@@ -147,7 +188,7 @@ class _Mcp:
 
     async def _live(self, gate: Gate, defaults: Defaults, extras: Extras | None) -> None:
         try:
-            module = await asyncio.to_thread(importlib.import_module, "pilothouse.doors.mcp")
+            module = await asyncio.to_thread(_import_mcp)
             door: McpDoor = module.McpDoor(gate, defaults=defaults, extras=extras)
             async with door.run():
                 self._door.set_result(door)
@@ -169,7 +210,16 @@ class _Mcp:
         await self._life
 
 
-def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
+def _import_mcp() -> Any:
+    """Without what the SDK's packages bring along for others (a client, a framework): 5 MB and 0.1 s less (M)."""
+    for package in ("mcp", "mcp.server"):
+        spec = importlib.util.find_spec(package)
+        assert spec
+        sys.modules.setdefault(package, importlib.util.module_from_spec(spec))
+    return importlib.import_module("pilothouse.doors.mcp")
+
+
+def _sessions(settings: Config, home: Path, sluice: Sluice, profiles: Profiles) -> Sessions:
     launcher = Launcher(settings.browser, home)
     pools = {headless: Pool(partial(launcher.start, headless=headless), sluice.open) for headless in (True, False)}
     if settings.browser.prewarm:
@@ -180,6 +230,7 @@ def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
         home / "sessions",
         max_sessions=limits.sessions,
         idle_s=limits.idle_minutes * 60,
+        browsers=Browsers(profiles, launcher, sluice.open, home / "browsers"),
         terms=Terms(
             max_tabs=limits.tabs_per_session,
             quota_bytes=settings.files.quota_mb * 1_000_000,
@@ -188,7 +239,15 @@ def _sessions(settings: Config, home: Path, sluice: Sluice) -> Sessions:
             body_max_bytes=settings.network.body_max_bytes,
             snapshot_budget=settings.snapshot.budget,
             vault=Vault(home, system_keyring),
+            redact_text=redact_text,
+            redact_headers=redact_headers,
         ),
+        bounds=Bounds(
+            memory_bytes=limits.memory_mb * 1_000_000,
+            session_memory_bytes=limits.session_memory_mb * 1_000_000,
+            busy_s=limits.busy_seconds,
+        ),
+        keep_s=settings.files.keep_hours * 3600,
     )
 
 

@@ -26,6 +26,7 @@ CODES: dict[str, Kind] = {
     "dialog_open": Kind("browser", False, 409, "A dialog blocks the tab; answer it with handle_dialog."),
     "tab_closed": Kind("browser", False, 410, "The tab is closed."),
     "tab_crashed": Kind("browser", True, 502, "The tab's renderer crashed; navigate revives it."),
+    "in_use": Kind("browser", True, 409, "Another browser or session uses it; end that one first."),
     "browser_gone": Kind("browser", True, 503, "The browser ended; the next call starts a new one."),
     "unsupported": Kind("browser", False, 501, "This kind of browser cannot do that."),
     "denied": Kind("security", False, 403, "The policy forbids it."),

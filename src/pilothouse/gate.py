@@ -9,10 +9,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from pilothouse.browser.lifecycle import OwnBrowsers
 from pilothouse.browser.session import Options, Session
 from pilothouse.browser.sessions import OwnSessions, Sessions
 from pilothouse.browser.stuck import excuse
@@ -21,11 +23,14 @@ from pilothouse.browser.watch import Event
 from pilothouse.browser.world import WorldGone
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
-from pilothouse.guard.address import check_url
+from pilothouse.guard.address import authority, check_url
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
+from pilothouse.guard.domains import read_domains
 from pilothouse.guard.policy import Policy, Question
+from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_text, redact_tree
+from pilothouse.metrics import UNKNOWN, Metrics, Sample
 from pilothouse.result import Image, Result, clean, clean_tree
 from pilothouse.tool import Access, Progress, Registry, Step, Tool
 
@@ -70,6 +75,7 @@ class Answer(msgspec.Struct, frozen=True):
     images: list[Image] = []
     failed: bool = False
     status: int = 200
+    session: str = ""  # the one it was done in
 
 
 class _Visit:
@@ -101,6 +107,7 @@ class Gate:
         *,
         timeout_ms: int = 30_000,
         forbidden_ports: set[int] | None = None,
+        rates: Rates | None = None,
     ) -> None:
         self.registry = registry
         self._sessions = sessions
@@ -109,6 +116,8 @@ class Gate:
         self._audit = audit
         self._timeout_ms = timeout_ms
         self._forbidden_ports = forbidden_ports or set()
+        self._rates = rates or Rates()
+        self.metrics = Metrics()
         self._leaving: set[asyncio.Task[None]] = set()
 
     async def call(self, call: Call) -> Answer:
@@ -131,16 +140,28 @@ class Gate:
 
     async def _walk(self, visit: _Visit) -> Answer:
         call = visit.call
-        visit.tool = tool = self.registry.find(call.tool)
+        visit.tool = tool = self._found(call)
         args = self._addresses(tool, _parsed(tool, call.args))
         place = await self._placed(visit, args)
+        _check_domains(visit, tool, args)
         question = self._question(visit, args)
         await self._approvals.ask(question, self._policy.decide(question))
         visit.record = await self._audit.before(question)
         result = await self._run(visit, place, args)
         return self._answer(visit, result)
 
-    # parse, place
+    # find, parse, place
+
+    def _found(self, call: Call) -> Tool:
+        """Every call counts against its key, that of an unknown tool too; a tool made of steps counts its steps."""
+        try:
+            tool = self.registry.find(call.tool)
+        except Failure:
+            self._rates.count(call.caller.key)
+            raise
+        if not tool.runner_name:
+            self._rates.count(call.caller.key)
+        return tool
 
     def _addresses(self, tool: Tool, args: msgspec.Struct) -> msgspec.Struct:
         """Addresses in their canonical form; what may never be opened ends here."""
@@ -162,15 +183,15 @@ class Gate:
     async def _place(self, visit: _Visit, args: msgspec.Struct, limit: asyncio.Timeout) -> Any:
         assert visit.tool
         own = self.own(visit.call.caller)
-        if visit.tool.scope == "OwnSessions":
-            return own
+        if not visit.tool.needs_session:
+            return own if visit.tool.scope == "OwnSessions" else OwnBrowsers(self._sessions, own)
         began = asyncio.get_running_loop().time()
         limit.reschedule(began + self._deadline(visit, args) / 1000 + GRACE_S)
         visit.session, visit.is_new = await own.find(getattr(args, "session", ""))
         limit.reschedule(began + self._deadline(visit, args) / 1000 + GRACE_S)  # the session's own, now it is known
         if visit.tool.scope == "Session":
             return visit.session
-        visit.tab = await visit.session.tab(getattr(args, "tab", ""))
+        visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
         return visit.tab
 
     def _question(self, visit: _Visit, args: msgspec.Struct) -> Question:
@@ -239,7 +260,7 @@ class Gate:
     def _runner(self, visit: _Visit) -> Callable[[str, dict[str, Any]], Any]:
         async def run(name: str, args: dict[str, Any]) -> Step:
             assert visit.session
-            if self.registry.find(name).scope != "OwnSessions":
+            if self.registry.find(name).needs_session:
                 args = {"session": visit.session.id, **args}
             answer = await self.call(Call(name, args, visit.call.caller, visit.call.progress))
             return Step(answer.text, answer.data, answer.failed)
@@ -249,7 +270,7 @@ class Gate:
     def _deadline(self, visit: _Visit, args: msgspec.Struct) -> int:
         """What the call or its tool says (some tools declare a default, which is then the one), else the session."""
         asked = getattr(args, "timeout_ms", None) if _times_itself(visit.tool) else None
-        return asked or (visit.session.options.timeout_ms if visit.session else self._timeout_ms)
+        return _meant_ms(args) + (asked or (visit.session.options.timeout_ms if visit.session else self._timeout_ms))
 
     async def _too_late(self, visit: _Visit, timeout_s: float) -> Failure:
         what = f"{visit.call.tool} did not end within {timeout_s:g} s"
@@ -280,6 +301,7 @@ class Gate:
             text="\n".join(part for part in (text, page) if part),
             data={**data, **redact_tree(clean_tree(news))},
             images=result.images,
+            session=visit.session.id if visit.session else "",
         )
 
     def _add_news(self, visit: _Visit, lines: list[str], data: dict[str, Any]) -> None:
@@ -294,7 +316,7 @@ class Gate:
         events = [event for event in session.watch.unseen() if event.kind != "navigation"]
         if events:
             data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
-            lines += _event_lines(events, tab)
+            lines += _event_lines(events, tab, {one.name: one.url for one in session.tabs})
 
     def _failed(self, visit: _Visit, failure: Failure) -> Answer:
         tab = visit.tab
@@ -305,6 +327,8 @@ class Gate:
         lines = [failure.to_text()]
         if failure.details.get("candidates"):
             lines += ["nearest on the page:", *failure.details["candidates"]]
+        if failure.code == "dialog_open":
+            lines.append(f'it says "{failure.details["message"]}"')
         self._add_news(visit, lines, data)
         return Answer(
             tool=visit.call.tool,
@@ -312,22 +336,37 @@ class Gate:
             data=redact_tree(clean_tree(data)),
             failed=True,
             status=failure.status,
+            session=visit.session.id if visit.session else "",
         )
 
     def _note(self, visit: _Visit, outcome: str) -> None:
+        tool, took_ms = visit.tool.name if visit.tool else UNKNOWN, visit.elapsed_ms
+        self.metrics.called(tool, outcome, took_ms / 1000)
+        log.debug("%s by %s: %s, %.1f ms, record %d", tool, visit.call.caller.door, outcome, took_ms, visit.record)
         if visit.record:
-            self._audit.after(visit.record, outcome=outcome, duration_ms=visit.elapsed_ms)
+            self._audit.after(visit.record, outcome=outcome, duration_ms=took_ms)
 
     # what doors ask besides calls
 
     def own(self, caller: Caller) -> OwnSessions:
         defaults = Options(
-            browser=caller.defaults.browser, headless=not caller.defaults.headed, timeout_ms=self._timeout_ms
+            browser=caller.defaults.browser,
+            profile=caller.defaults.profile,
+            headless=not caller.defaults.headed,
+            timeout_ms=self._timeout_ms,
         )
         return OwnSessions(self._sessions, (caller.key, caller.connection), defaults)
 
     def session_ids(self, caller: Caller) -> list[str]:
         return [session.id for session in self.own(caller).all()]
+
+    def session_id(self, caller: Caller, name: str) -> str:
+        """The handle of a session that may be called by another name too."""
+        return self.own(caller).get(name).id
+
+    def folder(self, caller: Caller, session: str) -> Path:
+        """Where a session keeps its files."""
+        return self.own(caller).get(session).folder
 
     def events(self, caller: Caller, session: str) -> list[Event]:
         return [
@@ -343,11 +382,29 @@ class Gate:
 
         return self._sessions.follow(tell)
 
-    def leave(self, connection: str) -> None:
+    async def samples(self) -> list[Sample]:
+        """What the rooms below know, in numbers."""
+        seen = await self._sessions.census()
+        each = [
+            Sample(name, getattr(one, field), told, (("browser", one.name),), kind)
+            for name, field, told, kind in _OF_A_BROWSER
+            for one in seen.browsers
+        ]
+        return [
+            Sample("sessions", seen.sessions, "Open sessions."),
+            Sample("tabs", seen.tabs, "Open tabs."),
+            Sample("calls_waiting", seen.waiting, "Calls that wait for their turn in a tab."),
+            Sample("calls_refused_total", self._rates.refused, "Calls above the rate of their key.", kind="counter"),
+            Sample("browsers", len(seen.browsers), "Running browsers."),
+            *each,
+        ]
+
+    def leave(self, connection: str) -> "asyncio.Task[None]":
         """A connection is gone: its sessions end."""
         task = asyncio.create_task(self._sessions.close_connection(connection))
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
+        return task
 
     async def close(self) -> None:
         for task in self._leaving:
@@ -356,11 +413,27 @@ class Gate:
         self._audit.close()
 
 
+_OF_A_BROWSER = [
+    ("browser_memory_bytes", "memory_bytes", "Memory of a browser with all its processes.", "gauge"),
+    ("browser_cpu_seconds", "cpu_s", "CPU time of a browser's living processes.", "gauge"),
+    ("browser_processes", "processes", "Processes of a browser.", "gauge"),
+]
+
+
 def _parsed(tool: Tool, args: dict[str, Any]) -> msgspec.Struct:
     try:
         return tool.parse(args)
     except UnicodeEncodeError:
         raise Failure("bad_request", f"{tool.name}: a name among the arguments is no Unicode text") from None
+
+
+def _check_domains(visit: _Visit, tool: Tool, args: msgspec.Struct) -> None:
+    """The network would refuse it too; here it is told before anything happens."""
+    allowed = visit.session.options.allowed_domains if visit.session else ()
+    for name in tool.url_names if allowed else ():
+        url = getattr(args, name)
+        if url and url != "about:blank" and (why := read_domains(allowed).refusal(*authority(url))):
+            raise Failure("denied", why, details={"rule": "allowed_domains", "allowed": list(allowed)})
 
 
 def _access(tool: Tool, given: dict[str, Any]) -> Access:
@@ -381,7 +454,12 @@ def _given_to(tool: Tool, args: msgspec.Struct) -> dict[str, Any]:
 
 def _times_itself(tool: Tool | None) -> bool:
     """What open_session calls `timeout_ms` is an option of the session that it opens."""
-    return tool is not None and tool.scope != "OwnSessions"
+    return tool is not None and tool.needs_session
+
+
+def _meant_ms(args: msgspec.Struct) -> int:
+    """A wait that was asked for in so many words is no lateness."""
+    return int(getattr(args, "time_ms", 0) + getattr(args, "seconds", 0) * 1000)
 
 
 def _shortened(args: msgspec.Struct, tool: Tool, left_s: float) -> msgspec.Struct:
@@ -407,13 +485,15 @@ def _translated(error: Exception) -> Failure:
     return Failure("page_error", f"the browser refused: {error}")
 
 
-def _event_lines(events: list[Event], tab: Tab | None) -> list[str]:
+def _event_lines(events: list[Event], tab: Tab | None, urls: dict[str, str]) -> list[str]:
     lines: list[str] = []
     for event in events[-EVENTS_SHOWN:]:
         where = f" in {event.tab}" if tab and event.tab != tab.name and event.kind != "tab_opened" else ""
         line = f"{event.kind.replace('_', ' ')}{where}: {event.text}"
         if event.kind == "dialog":
             line += " (answer with handle_dialog)"
+        if event.kind == "tab_opened" and event.tab in urls:
+            line += f": {urls[event.tab] or 'still empty'}"
         if line not in lines:
             lines.append(line)
     if len(events) > EVENTS_SHOWN:

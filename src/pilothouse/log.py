@@ -1,33 +1,52 @@
-"""The daemon's own log: one JSON object a line on stderr, which a detached daemon has in `daemon.log`.
+"""The daemon's own log: on stderr, which a detached daemon has in `daemon.log`, and in a file if one is named.
 
-Above: the daemon sets it up, everyone writes through `logging`. Below: instance, redact. What agents do stands in the
-audit log instead.
+Above: the daemon sets it up, everyone writes through `logging`. Below: config, instance, redact. What agents do stands
+in the audit log instead.
 """
 
 import json
 import logging
+import logging.handlers
 import os
 import sys
 import time
+from pathlib import Path
 
+from pilothouse.config import Log
+from pilothouse.errors import Failure
 from pilothouse.guard.redact import redact_text
 from pilothouse.instance import trim_log
 
+FILES_KEPT = 3
 
-def set_up(level: str, *, file: str = "", max_bytes: int = 0) -> None:
+
+def set_up(settings: Log, *, file: str = "", max_bytes: int = 0) -> None:
     """`file` is where stderr goes already, if it is ours to keep small."""
-    handler = _Bounded(file, max_bytes) if file else logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json())
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    handlers: list[logging.Handler] = [_Bounded(file, max_bytes) if file else logging.StreamHandler(sys.stderr)]
+    if settings.file:
+        handlers.append(_rotating(settings))
+    for handler in handlers:
+        handler.setFormatter(_Json() if settings.format == "json" else _Text())
+    logging.basicConfig(level=settings.level.upper(), handlers=handlers, force=True)
     for chatty in ("mcp", "httpx", "httpcore", "uvicorn", "websockets", "asyncio"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.root.level))
 
 
+def _rotating(settings: Log) -> logging.Handler:
+    path = Path(settings.file).expanduser()
+    try:
+        path.touch(mode=0o600)
+        return logging.handlers.RotatingFileHandler(
+            path, maxBytes=settings.file_max_bytes, backupCount=FILES_KEPT, encoding="utf-8", errors="replace"
+        )
+    except OSError as error:
+        raise Failure("bad_request", f"log.file = {settings.file!r} cannot be written: {error.strerror}") from None
+
+
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         line = {
-            "time": f"{stamp}.{record.msecs:03.0f}Z",
+            "time": _time(record),
             "level": record.levelname.lower(),
             "from": record.name.removeprefix("pilothouse."),
             "message": redact_text(record.getMessage()),
@@ -35,6 +54,19 @@ class _Json(logging.Formatter):
         if record.exc_info:
             line["error"] = redact_text(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False)
+
+
+class _Text(logging.Formatter):
+    """For people. A message is one line, whatever is in it; only the trace of an error has more."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = " ".join(redact_text(record.getMessage()).split())
+        line = f"{_time(record)} {record.levelname:<7} {record.name.removeprefix('pilothouse.')}: {said}"
+        return f"{line}\n{redact_text(self.formatException(record.exc_info))}" if record.exc_info else line
+
+
+def _time(record: logging.LogRecord) -> str:
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{record.msecs:03.0f}Z"
 
 
 class _Bounded(logging.Handler):

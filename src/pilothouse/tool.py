@@ -2,7 +2,7 @@
 
 Above: tools declare with it, the gate and the doors read `Tool` and `Registry`. Below: errors, result.
 The function's name is the tool's name, its module the group, its docstring the description, its annotations the
-schema, the class of its first parameter (`Tab`, `Session`, `OwnSessions`) what the gate hands to it.
+schema, the class of its first parameter (`Tab`, `Session`, `OwnSessions`, `OwnBrowsers`) what the gate hands to it.
 """
 
 import enum
@@ -66,6 +66,7 @@ class Tool(msgspec.Struct, frozen=True):
     core: bool
     queued: bool
     live: bool
+    opens: bool
     sensitive: frozenset[str]
     reveals: bool
     progress_name: str
@@ -74,6 +75,11 @@ class Tool(msgspec.Struct, frozen=True):
     takes: frozenset[str]
     aliases: tuple[str, ...]
     synonyms: dict[str, str]
+
+    @property
+    def needs_session(self) -> bool:
+        """Does it work in a session, or is it about sessions and browsers themselves?"""
+        return "session" in _PLACES[self.scope]
 
     def parse(self, args: dict[str, Any]) -> msgspec.Struct:
         """The arguments as a typed struct, or `bad_request` with what was expected."""
@@ -86,6 +92,11 @@ class Tool(msgspec.Struct, frozen=True):
             return msgspec.convert(named, self.arguments, strict=False)
         except msgspec.ValidationError as error:
             raise self._refusal(str(error)) from None
+
+    def accepted(self) -> dict[str, str]:
+        """The unlisted names of its arguments, and what they mean."""
+        fields = self.arguments.__struct_fields__
+        return {key: name for key, name in {**_SYNONYMS, **self.synonyms}.items() if name in fields}
 
     def _wants_list(self, key: str, value: Any) -> bool:
         """One thing where a list is asked for is a list of one."""
@@ -119,7 +130,7 @@ _SYNONYMS = {
     "script": "expression", "code": "expression", "function_body": "expression",
 }  # fmt: skip
 
-_PLACES = {"Tab": ("session", "tab"), "Session": ("session",), "OwnSessions": ()}
+_PLACES = {"Tab": ("session", "tab"), "Session": ("session",), "OwnSessions": (), "OwnBrowsers": ()}
 _declared: list[Tool] = []
 
 
@@ -130,6 +141,7 @@ def tool(
     core: bool = False,
     queued: bool | None = None,
     live: bool = True,
+    opens: bool = False,
     sensitive: tuple[str, ...] = (),
     reveals: bool = False,
     aliases: tuple[str, ...] = (),
@@ -138,9 +150,9 @@ def tool(
     """Declare a tool.
 
     Reads run beside others in the same tab, the rest in order; `queued` says otherwise. `live` tools need a page
-    that can answer: they wait until the last action has settled, and are refused while a dialog is open. A call
-    that gives one of the `sensitive` arguments is sensitive, whatever the tool is without them. What `reveals` secrets
-    is asked for just these: its answer is not redacted.
+    that can answer: they wait until the last action has settled, and are refused while a dialog is open. A tool
+    that `opens` gets a new tab when none is left. A call that gives one of the `sensitive` arguments is sensitive,
+    whatever the tool is without them. What `reveals` secrets is asked for just these: its answer is not redacted.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -167,6 +179,7 @@ def tool(
                 core=core,
                 queued=access is not Access.READ if queued is None else queued,
                 live=live,
+                opens=opens,
                 sensitive=frozenset(sensitive),
                 reveals=reveals,
                 progress_name=progress_name,

@@ -127,7 +127,7 @@ async def test_what_the_page_makes_of_it_is_told(agent: Agent, site: PageServer)
     await agent.call("navigate", url=site.url("form.html"))
     assert "12345" in (await agent.call("type_text", target="#limited", text="1234567"))["note"]
     assert "SHOUT" in (await agent.call("type_text", target="#upper", text="shout"))["note"]
-    assert "note" in await agent.call("type_text", target="#number", text="abc")
+    assert '"35"' in (await agent.call("type_text", target="#range", text="33"))["note"]
 
 
 @promise("A09")
@@ -145,6 +145,39 @@ async def test_values_that_a_field_cannot_take(agent: Agent, site: PageServer) -
     assert any("2026-01-31" in one for one in refused.suggestions)
     assert "upload_file" in str((await fails(agent, "bad_request", "type_text", target="#file", text="x")).suggestions)
     await fails(agent, "not_actionable", "type_text", target="h1", text="x")
+
+
+@promise("A09")
+@pytest.mark.parametrize(
+    ("field", "good", "bad"),
+    [
+        ("number", "7", "abc"),
+        ("number", "7", "1,5"),
+        ("date", "2026-01-31", "31.1.2026"),
+        ("time", "13:45", "25:00"),
+        ("range", "35", "much"),
+        ("color", "#aabbcc", "reddish"),
+        ("color", "#aabbcc", "rgba(1, 2, 3, 0.5)"),
+    ],
+)
+async def test_a_refused_value_leaves_the_old_one(
+    agent: Agent, site: PageServer, field: str, good: str, bad: str
+) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    await agent.call("type_text", target=f"#{field}", text=good)
+    await agent.js("events.length = 0; return 0")
+    refused = await fails(agent, "bad_request", "type_text", target=f"#{field}", text=bad)
+    assert refused.details["type"] in refused.message
+    assert (await believed(agent))[field] == good
+    assert f"input:{field}" not in await agent.js("events")
+
+
+@promise("A09")
+@pytest.mark.parametrize(("colour", "held"), [("red", "#ff0000"), ("rgb(0, 128, 0)", "#008000"), ("#ABC", "#aabbcc")])
+async def test_colours_by_any_name(agent: Agent, site: PageServer, colour: str, held: str) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    assert "note" not in await agent.call("type_text", target="#color", text=colour)
+    assert (await believed(agent))["color"] == held
 
 
 @promise("A09")

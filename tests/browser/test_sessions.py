@@ -11,6 +11,7 @@ import pytest
 from pilothouse.browser import session as session_module
 from pilothouse.browser import sessions as sessions_module
 from pilothouse.browser.downloads import FINISHED_KEPT, Downloads
+from pilothouse.browser.intercept import Intercept
 from pilothouse.browser.session import Options
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.terms import Terms
@@ -24,6 +25,7 @@ class FakeContext:
     def __init__(self) -> None:
         self.browser = SimpleNamespace(alive=True)
         self.tabs: list[Any] = []
+        self.intercept = Intercept()
         self.may_close = asyncio.Event()
         self.may_close.set()
         self.closed = False
@@ -122,14 +124,11 @@ async def test_the_sweep_outlives_a_session_it_cannot_close(
 
 
 @promise("C10")
-async def test_an_old_popup_is_not_the_next_tab(
-    sessions: Sessions, pool: FakePool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_old_popup_is_not_the_next_tab(sessions: Sessions, pool: FakePool) -> None:
     session = await sessions.open(OWNER, Options())
-    monkeypatch.setattr(session_module, "POPUP_FRESH_S", 0.05)
     first, second = (SimpleNamespace(opener="T0", name="", target_id=n) for n in ("T1", "T2"))
     session.opened(first)  # type: ignore[arg-type]
-    await asyncio.sleep(0.1)
+    session._popups["t1"] -= 2 * session_module.POPUP_FRESH_S  # as if it had been opened that long ago
     session.opened(second)  # type: ignore[arg-type]
     assert await session.next_tab(0.01) is second
     assert await session.next_tab(0.01) is None

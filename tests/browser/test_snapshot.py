@@ -96,12 +96,13 @@ async def test_lines_that_are_alike_are_not_skipped(agent: Agent, site: PageServ
 
 
 @promise("A12", "C08")
-async def test_pages_are_read_in_order(agent: Agent, site: PageServer) -> None:
+async def test_a_page_out_of_order_is_the_same_page(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("big.html"))
-    await fails(agent, "bad_request", "get_page_state", page=2)
-    await look(agent)
-    await agent.call("navigate", url=site.url("big.html?again"))
-    await fails(agent, "bad_request", "get_page_state", page=2)
+    at_once = await look(agent, page=3)
+    in_order = [await look(agent, page=page) for page in (1, 2, 3)]
+    assert at_once == in_order[2]
+    failure = await fails(agent, "bad_request", "get_page_state", page=500)
+    assert "read page 4 before" in failure.message
 
 
 @promise("A12")
@@ -130,6 +131,19 @@ async def test_the_viewport_comes_first_and_the_rest_is_announced(agent: Agent, 
     seen = await look(agent)
     assert 'button "Middle button"' in seen
     assert re.search(r"\d+ more items above", seen)
+
+
+@promise("A13")
+async def test_a_page_that_is_another_is_shown_whole_and_told(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("todo.html"))
+    assert "too much has changed" not in await look(agent, diff=True)
+    await agent.js(
+        "document.body.innerHTML = Array.from({length: 30}, (_, n) => `<h2>Part ${n}</h2>`).join(''); return 0"
+    )
+    anew = await look(agent, diff=True, budget=150)
+    assert anew.startswith("(too much has changed")
+    assert "Part 3" in anew
+    assert tokens(anew) <= 150
 
 
 @promise("A13")

@@ -20,6 +20,16 @@ async def lateness_ms(agent: Agent, **condition: object) -> float:
     return time.time() * 1000 - await agent.js("at")
 
 
+async def begun(agent: Agent, calls: int) -> None:
+    """Until so many calls are under way and the page has heard of them."""
+    (session,) = agent.gate.own(agent.caller).all()
+    async with asyncio.timeout(5):
+        while session.busy < calls:
+            await asyncio.sleep(0)
+    assert session.current
+    await session.current.call("tick")
+
+
 @promise("A04", "A09")
 @pytest.mark.parametrize(
     "condition",
@@ -170,7 +180,7 @@ async def test_a_frame_that_leaves_holds_nobody_up(
     )
     await agent.call("wait_for", text="Odd button")
     waiting = asyncio.create_task(fails(agent, "timeout", "wait_for", text="never", timeout_ms=2500))
-    await asyncio.sleep(0.3)
+    await begun(agent, 1)
     await agent.js(f"{leave}; return 0")
     began, spent = time.monotonic(), time.process_time()
     async with house.agent() as somebody:
@@ -190,7 +200,7 @@ async def test_what_a_frame_showed_is_gone_with_it(agent: Agent, site: PageServe
     await agent.call("wait_for", text="Odd button")
     button = await ref(agent, 'button "Odd button"')
     waiting = [asyncio.create_task(agent.call("wait_for", gone=one)) for one in ("Odd button", button)]
-    await asyncio.sleep(0.3)
+    await begun(agent, 2)
     await agent.js("document.querySelector('iframe').remove(); return 0")
     began = time.monotonic()
     assert [(await one)["met"] for one in waiting] == ["gone", "gone"]

@@ -101,8 +101,9 @@ class FakeGate:
         data = msgspec.to_builtins(result.data)
         return Answer(call.tool, result.to_text(), data, result.images, failed=False, status=200)
 
-    def leave(self, connection: str) -> None:
+    def leave(self, connection: str) -> "asyncio.Task[None]":
         self.gone.append(connection)
+        return asyncio.ensure_future(asyncio.sleep(0))
 
     def follow(self, listener: Callable[[str, str, Event], None]) -> Callable[[], None]:
         self._listeners.add(listener)

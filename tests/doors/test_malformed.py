@@ -173,8 +173,9 @@ async def test_requests_cancelled_as_they_come_leave_room_for_others(local: Path
             call = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "fake_slow"}}
             cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
             opened.send(json.dumps(call).encode() + b"\n" + json.dumps(cancel).encode())
-        await asyncio.sleep(0.1)
-        assert "result" in await opened.call("ping", id="next")
+        async with asyncio.timeout(3):
+            while "result" not in await opened.call("ping", id="next"):
+                pass
         assert "result" in await opened.call("ping", id=0)
 
 
@@ -187,7 +188,9 @@ async def test_an_id_in_flight_is_not_taken_twice_over_http(url: str, gate: Fake
         params = {"name": "fake_slow", "arguments": {"seconds": 0.5}}
         slow = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params}
         first = asyncio.create_task(http.post(f"{url}/mcp", json=slow, headers=headers))
-        await asyncio.sleep(0.2)
+        async with asyncio.timeout(3):
+            while not gate.calls:
+                await asyncio.sleep(0.01)
         second = await http.post(f"{url}/mcp", json=slow, headers=headers)
         assert second.status_code == 400
         assert "already in flight" in second.json()["error"]["message"]

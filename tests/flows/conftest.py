@@ -39,6 +39,7 @@ def new_agent(flow_home: Path) -> Iterator[Callable[[], Agent]]:
         "PILOTHOUSE_SERVER_PORT": "0",
         # Full speed from one caller, and more sessions than a person would open.
         "PILOTHOUSE_LIMITS_SESSIONS": "32",
+        "PILOTHOUSE_LIMITS_REQUESTS_PER_MINUTE": "0",
     }
     agents: list[Agent] = []
 

@@ -84,6 +84,18 @@ async def test_a_cross_origin_frame_that_crashes_is_told_and_the_page_lives(agen
     await agent.call("click", target="text=Top button")
 
 
+async def test_a_frame_that_crashes_while_the_page_is_looked_at_costs_only_the_frame(
+    agent: Agent, site: PageServer
+) -> None:
+    await agent.call("navigate", url=f"{site.url('frames.html')}?other={site.other_origin}")
+    tab = tab_of(agent)
+    frame = next(one for one in tab.frames if one.channel is not tab.channel)
+    frame.channel.post("Page.crash")
+    state = await timed(agent, "get_page_state", limit_s=10)
+    assert code(state) == "ok"
+    assert "Top button" in state.text
+
+
 async def test_a_crash_in_one_session_is_nothing_to_another(agent: Agent, other: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await other.call("navigate", url=site.url("form.html"))

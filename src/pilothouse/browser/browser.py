@@ -10,16 +10,20 @@ from urllib.parse import unquote, unquote_plus
 
 from pilothouse.browser.downloads import Downloads
 from pilothouse.browser.guise import Guise
+from pilothouse.browser.intercept import Intercept
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import AUTO_ATTACH, MAX_TITLE, Tab
 from pilothouse.browser.terms import Terms
+from pilothouse.browser.workers import Workers
 from pilothouse.cdp.connection import Channel, Connection, ProtocolError
 from pilothouse.errors import Failure
 
 OPEN_TIMEOUT_S = 10.0
+ANSWER_S = 5.0
 CLOSE_PATIENCE_S = 1.0  # for a page whose scripts keep the tab from closing
 # A filter that admits both `tab` and `page` is refused; everything else is wanted.
+_WORKERS = {"shared_worker", "service_worker"}
 _FILTER = [{"type": kind, "exclude": True} for kind in ("browser", "tab", "browser_ui")] + [{}]
 
 
@@ -29,6 +33,7 @@ class Gateway(Protocol):
     @property
     def port(self) -> int: ...
     def reason(self, host: str, port: int) -> str: ...
+    def denies(self, host: str, port: int) -> bool: ...
     def close(self) -> None: ...
 
 
@@ -42,7 +47,7 @@ class Owner(Protocol):
 
 class Context:
     def __init__(self, browser: "Browser", context_id: str, gateway: Gateway) -> None:
-        self.id = context_id
+        self.id = self.key = context_id
         self.browser = browser
         self.gateway = gateway
         self.owner: Owner | None = None
@@ -51,9 +56,11 @@ class Context:
         self.folder = Path()
         self.downloads = Downloads()
         self.terms = Terms()
+        self.intercept = Intercept()
         self._over_quota: set[str] = set()
         self._tabs: dict[str, Tab] = {}
         self._arrived = Signal()
+        self.workers = Workers(self)
 
     @property
     def tabs(self) -> list[Tab]:
@@ -131,7 +138,9 @@ class Context:
 
     def detached(self, target_id: str) -> None:
         if tab := self._tabs.pop(target_id, None):
+            self.intercept.leave(tab.channel)
             tab.shut()
+            self.workers.orphaned(tab)
             if self.owner:
                 self.owner.shut(tab)
 
@@ -161,6 +170,9 @@ class Context:
         host, port = _authority(url)
         return self.gateway.reason(host, port)
 
+    def denies(self, url: str) -> bool:
+        return self.gateway.denies(*_authority(url))
+
 
 class Browser:
     def __init__(self, connection: Connection) -> None:
@@ -183,6 +195,13 @@ class Browser:
         await self.root.send("Target.setAutoAttach", **AUTO_ATTACH, filter=_FILTER)
         await self.root.send("Target.setDiscoverTargets", discover=True, filter=_FILTER)
 
+    async def answers(self) -> bool:
+        """Whether it still does anything at all."""
+        with contextlib.suppress(Failure, ProtocolError):
+            await self.root.send("Browser.getVersion", timeout=ANSWER_S)
+            return True
+        return False
+
     async def open_context(self, gateway: Gateway) -> Context:
         reply = await self.root.send(
             "Target.createBrowserContext",
@@ -195,14 +214,20 @@ class Browser:
         return context
 
     def forget(self, context: Context) -> None:
-        self._contexts.pop(context.id, None)
+        self._contexts.pop(context.key, None)
+
+    def _home_of(self, target: dict[str, Any]) -> Context | None:
+        """The context that a target belongs to, if it is one of ours."""
+        return self._contexts.get(target.get("browserContextId", ""))
 
     def _attached(self, params: dict[str, Any]) -> None:
         target = params["targetInfo"]
         channel = self.connection.channel(params["sessionId"])
-        context = self._contexts.get(target.get("browserContextId", ""))
+        context = self._home_of(target)
         if target["type"] != "page" or context is None:
-            # Shared and service workers run; nobody but the network gate watches them.
+            if context and target["type"] in _WORKERS:
+                self._targets[channel.id] = (context, target["targetId"])
+                context.workers.attached(target, channel)
             channel.post("Runtime.runIfWaitingForDebugger")
             return
         self._targets[channel.id] = (context, target["targetId"])
@@ -212,9 +237,10 @@ class Browser:
         context, target_id = self._targets.pop(params["sessionId"], (None, ""))
         if context:
             context.detached(target_id)
+            context.workers.detached(params["sessionId"])
 
     def _renamed(self, target: dict[str, Any]) -> None:
-        context = self._contexts.get(target.get("browserContextId", ""))
+        context = self._home_of(target)
         for tab in context.tabs if context else ():
             if tab.target_id == target["targetId"] and tab.url == target["url"]:
                 # Until a page has told its title, its address stands in for it.

@@ -25,8 +25,12 @@ class Circuit:
         self._open_until = 0.0
 
     def check(self) -> None:
-        """Refuse while it is open."""
-        left = self._open_until - self._clock()
+        """Refuse while it is open. When its time is over, the first who asks is the trial and the others wait."""
+        now = self._clock()
+        if not self._open_until or now - self._open_until > WINDOW_S:
+            self._open_until = 0.0
+            return
+        left = self._open_until - now
         if left > 0:
             seconds = math.ceil(left)
             raise Failure(
@@ -35,11 +39,20 @@ class Circuit:
                 details={"retry_after_s": seconds},
                 suggestions=[f"try again in {seconds} s"],
             )
+        self._open_until = now + PAUSE_S
+
+    @property
+    def on_trial(self) -> bool:
+        """Whether what is tried now decides."""
+        return bool(self._open_until)
+
+    def worked(self) -> None:
+        """The trial went well. What failed within the last minute still counts, should it fail again."""
+        self._open_until = 0.0
 
     def failed(self) -> None:
         now = self._clock()
         self._failures.append(now)
         often = len(self._failures) == FAILURES and now - self._failures[0] < WINDOW_S
-        again = bool(self._open_until) and now - self._open_until < WINDOW_S
-        if often or again:
+        if often or self.on_trial:
             self._open_until = now + PAUSE_S

@@ -16,6 +16,17 @@ from pilothouse.errors import Failure
 
 _TRUE = {"true", "on", "yes", "1", "checked"}
 _FALSE = {"false", "off", "no", "0", "", "unchecked"}
+_EXAMPLES = {
+    "number": "12.5",
+    "range": "35",
+    "date": "2026-01-31",
+    "time": "13:45",
+    "datetime-local": "2026-01-31T13:45",
+    "month": "2026-01",
+    "week": "2026-W05",
+    "color": "#aabbcc",
+}
+LONGEST_NUMBER = 1000
 
 
 class Filled(msgspec.Struct, frozen=True):
@@ -26,8 +37,7 @@ class Filled(msgspec.Struct, frozen=True):
 
 async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) -> Filled:
     """Type, choose, check or set, as the field wants it."""
-    field = await element.world.call("enter", element.local, {"clear": clear}, timeout=hand.CHECK_TIMEOUT_S)
-    hand.raise_if_unfit(element, field)
+    field = await enter(element, value, clear)
     mark = Mark(tab, element.frame)
     notes = [hand.note_of(element, field)]
     match field["kind"]:
@@ -38,13 +48,23 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
         case "check":
             await _check(tab, element, field, value)
         case "set":
-            await _put(element, field["ref"], value)
+            notes.append(await _put(element, field["ref"], value))
         case _:
             raise Failure("bad_request", f"{element.ref} takes a file", suggestions=["use upload_file"])
     await settle(tab, mark)
     if field["kind"] == "text" and not tab.hindrance():
-        notes.append(await _difference(element, field["ref"], value, clear))
+        notes.append(await difference(element, field["ref"], value, clear))
     return Filled(field["role"], field["name"], "; ".join(note for note in notes if note))
+
+
+async def enter(element: Element, value: str, clear: bool) -> dict[str, Any]:
+    """The field behind an element, focused; a value that it cannot take is refused while it still has its old one."""
+    options = {"clear": clear, "value": value[:LONGEST_NUMBER]}
+    field = await element.world.call("enter", element.local, options, timeout=hand.CHECK_TIMEOUT_S)
+    if field.get("fail") == "refused":
+        raise _refused(element, field["type"], value)
+    hand.raise_if_unfit(element, field)
+    return field
 
 
 async def choose(tab: Tab, element: Element, values: list[str]) -> tuple[Filled, list[str]]:
@@ -95,17 +115,23 @@ async def _check(tab: Tab, element: Element, field: dict[str, Any], value: str) 
         await hand.press(tab, where, button="left", count=1, modifiers=())
 
 
-async def _put(element: Element, local: int, value: str) -> None:
+async def _put(element: Element, local: int, value: str) -> str:
     answer = await element.world.call("put", local, value)
     if answer.get("fail"):
-        raise Failure(
-            "bad_request",
-            f"{element.ref} is a field of type {answer['type']} and does not take {value[:60]!r}",
-            suggestions=["dates read 2026-01-31, times 13:45, months 2026-01, weeks 2026-W05, colours #aabbcc"],
-        )
+        raise _refused(element, answer["type"], value)
+    return f'the field now holds "{answer["value"][:80]}"' if answer["changed"] else ""
 
 
-async def _difference(element: Element, local: int, value: str, clear: bool) -> str:
+def _refused(element: Element, kind: str, value: str) -> Failure:
+    return Failure(
+        "bad_request",
+        f"{element.ref} is a field of type {kind} and does not take {value[:60]!r}",
+        details={"type": kind},
+        suggestions=[f"a value of it reads {_EXAMPLES.get(kind, 'otherwise')}; the field is as it was"],
+    )
+
+
+async def difference(element: Element, local: int, value: str, clear: bool) -> str:
     """Pages format, cut or refuse what is typed: say so when the field holds something else now."""
     try:
         now = await element.world.call("value", local)

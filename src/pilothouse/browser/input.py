@@ -19,6 +19,8 @@ from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
 
 CHECK_TIMEOUT_S = 8.0
+TAKEN_S = 10.0  # a page that has not taken an input by then hangs
+CHARACTERS_PER_S = 10_000  # that even a slow page takes
 _MODIFIERS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
 _WHY = {
     "hidden": "it is not visible",
@@ -26,8 +28,12 @@ _WHY = {
     "readonly": "it is read-only",
     "outside": "it cannot be scrolled into view",
     "not_editable": "it is nothing that can be filled",
+    "no_focus": "it does not take the focus",
     "no_files": "it takes no files (name the <input type=file>, or click what opens a chooser and give no target)",
 }
+
+Point = tuple[float, float]
+_HUNG = "look at the page (get_page_state): what was pressed may have had its effect"
 
 
 class Aim(msgspec.Struct, frozen=True):
@@ -41,12 +47,26 @@ class Aim(msgspec.Struct, frozen=True):
     note: str
 
 
-async def aim(tab: Tab, element: Element, *, enabled: bool = True) -> Aim:
-    """Where to press: checked to be attached, visible, still, enabled and hit by the pointer."""
+async def aim(tab: Tab, element: Element, *, enabled: bool = True, on_page: bool = False) -> Aim:
+    """Where to press: checked to be attached, visible, still, enabled and hit by the pointer.
+
+    `on_page` counts from the corner of the page, whatever process the element's frame runs in: a movement from one
+    frame to another needs one system for both ends.
+    """
     spot = await element.world.call("check", element.local, {"enabled": enabled}, timeout=CHECK_TIMEOUT_S)
     raise_if_unfit(element, spot)
-    channel, x, y = await _on_channel(tab, element, spot["x"], spot["y"])
-    return Aim(channel, x, y, spot["role"], spot["name"], note_of(element, spot))
+    inner, outer = await _on_channel(tab, element, spot["x"], spot["y"])
+    channel = tab.channel if on_page else element.frame.channel
+    return Aim(channel, *(outer if on_page else inner), spot["role"], spot["name"], note_of(element, spot))
+
+
+async def middle(tab: Tab, element: Element) -> Point:
+    """The middle of an element on the page, scrolled into view, whatever lies over it."""
+    box = await element.world.call("box", element.local, timeout=CHECK_TIMEOUT_S)
+    raise_if_unfit(element, box)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    _, outer = await _on_channel(tab, element, x, y, free=False)
+    return outer
 
 
 def note_of(element: Element, spot: dict[str, Any]) -> str:
@@ -81,9 +101,34 @@ async def click(
 async def hover(tab: Tab, element: Element) -> Aim:
     where = await aim(tab, element, enabled=False)
     mark = Mark(tab, element.frame)
-    await _deliver(tab, [_mouse(where, "mouseMoved")])
+    await deliver([_mouse(where, "mouseMoved")])
     await settle(tab, mark)
     return where
+
+
+async def click_at(tab: Tab, x: float, y: float, *, button: str, count: int) -> Aim:
+    """A press on a point of the window, whatever is there."""
+    main = tab.frames.main
+    world = await tab.frames.ready(main, CHECK_TIMEOUT_S)
+    spot = await world.call("at", x, y, timeout=CHECK_TIMEOUT_S)
+    if not spot["inside"]:
+        raise Failure(
+            "bad_request",
+            f"{x:g}, {y:g} is outside the window, which is {spot['width']} x {spot['height']} px",
+            suggestions=["scroll first, or click a target"],
+        )
+    where = Aim(tab.channel, x, y, spot["role"], spot["name"], "")
+    mark = Mark(tab, main)
+    await press(tab, where, button=button, count=count, modifiers=())
+    await settle(tab, mark)
+    return where
+
+
+async def focus(tab: Tab, element: Element) -> Aim:
+    spot = await element.world.call("focus", element.local, timeout=CHECK_TIMEOUT_S)
+    raise_if_unfit(element, spot)
+    await settle(tab, Mark(tab, element.frame))
+    return Aim(element.frame.channel, 0, 0, spot["role"], spot["name"], note_of(element, spot))
 
 
 async def press(tab: Tab, where: Aim, *, button: str, count: int, modifiers: Iterable[str]) -> None:
@@ -93,39 +138,49 @@ async def press(tab: Tab, where: Aim, *, button: str, count: int, modifiers: Ite
         options: dict[str, Any] = {"button": button, "clickCount": number, "modifiers": mask}
         sent.append(_mouse(where, "mousePressed", **options))
         sent.append(_mouse(where, "mouseReleased", **options))
-    await _deliver(tab, sent)
+    await deliver(sent)
 
 
-async def press_key(tab: Tab, combination: str, count: int = 1) -> None:
+async def press_key(tab: Tab, combination: str, count: int = 1, frame: Frame | None = None) -> None:
+    """`frame` is where the focus is, if that is known."""
     strokes = keys.strokes(combination)
-    mark = Mark(tab, tab.frame or tab.frames.main)
-    sent = [tab.channel.post("Input.dispatchKeyEvent", **stroke) for _ in range(count) for stroke in strokes]
-    await _deliver(tab, sent)
+    mark = Mark(tab, frame or tab.frame or tab.frames.main)
+    await stroke(tab, [one for _ in range(count) for one in strokes])
     await settle(tab, mark)
 
 
+async def stroke(tab: Tab, events: Iterable[dict[str, Any]]) -> None:
+    """Keys go to the page, and the browser passes them on to whichever frame has the focus."""
+    await deliver([tab.channel.post("Input.dispatchKeyEvent", timeout=TAKEN_S, **one) for one in events])
+
+
 async def insert_text(tab: Tab, text: str) -> None:
-    """Keys and text go to the page, and the browser passes them on to whichever frame has the focus."""
-    await _deliver(tab, [tab.channel.post("Input.insertText", text=text)])
+    """Like keys: whichever frame has the focus gets it."""
+    await deliver([tab.channel.post("Input.insertText", timeout=TAKEN_S + len(text) / CHARACTERS_PER_S, text=text)])
 
 
 def _mouse(where: Aim, kind: str, **options: Any) -> asyncio.Future[dict[str, Any]]:
-    return where.channel.post("Input.dispatchMouseEvent", type=kind, x=where.x, y=where.y, **options)
+    return where.channel.post("Input.dispatchMouseEvent", timeout=TAKEN_S, type=kind, x=where.x, y=where.y, **options)
 
 
-async def _deliver(tab: Tab, sent: list[asyncio.Future[dict[str, Any]]]) -> None:
+async def deliver(sent: list[asyncio.Future[dict[str, Any]]]) -> None:
     """Until the page has taken the input. A page that answers by a dialog, by closing or by leaving has taken it."""
     for outcome in await asyncio.gather(*sent, return_exceptions=True):
+        if isinstance(outcome, Failure) and outcome.code == "timeout":
+            raise Failure("timeout", f"the page has taken no input for {TAKEN_S:g} s", suggestions=[_HUNG])
         if isinstance(outcome, Failure) and outcome.code not in ("dialog_open", "tab_closed"):
             raise outcome
         if isinstance(outcome, BaseException) and not isinstance(outcome, Failure | ProtocolError):
             raise outcome
 
 
-async def _on_channel(tab: Tab, element: Element, x: float, y: float) -> tuple[Channel, float, float]:
-    """From a frame's own coordinates to those of its channel, checking that no outer frame covers the point."""
+async def _on_channel(tab: Tab, element: Element, x: float, y: float, *, free: bool = True) -> tuple[Point, Point]:
+    """From a frame's own coordinates to those of its channel and of the page.
+
+    Unless nobody cares (`free`), no outer frame may cover the point.
+    """
     frame: Frame = element.frame
-    channel, at = frame.channel, (x, y)
+    at = (x, y)
     settled = tab.frames.is_root(frame)
     while (parent := tab.frames.get(frame.parent)) is not None:
         owner = await owner_in(tab, frame, parent)
@@ -134,12 +189,13 @@ async def _on_channel(tab: Tab, element: Element, x: float, y: float) -> tuple[C
         if origin is None:
             raise stale(element.ref, "its frame is gone")
         x, y = origin["x"] + x * origin["scaleX"], origin["y"] + y * origin["scaleY"]
-        raise_if_unfit(element, await world.call("frameHit", owner, x, y))
+        if free:
+            raise_if_unfit(element, await world.call("frameHit", owner, x, y))
         if not settled:
             at = (x, y)
             settled = tab.frames.is_root(parent)
         frame = parent
-    return channel, *at
+    return at, (x, y)
 
 
 async def owner_in(tab: Tab, frame: Frame, parent: Frame) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser.network import Request
 from pilothouse.browser.settle import Mark, arrived, settle
 from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import Document, Tab
@@ -22,6 +23,7 @@ OVERTAKEN_TRIES = 5
 STUCK_S = 1.0
 PROBE_S = 0.5
 ERROR_PAGE_S = 1.0
+FRESH_S = 10.0  # for so long a page that nobody has waited for counts as the next one
 _WORDS = {
     "net::ERR_INVALID_AUTH_CREDENTIALS": (
         "the server answered 401: it asks for a user name and a password",
@@ -63,8 +65,8 @@ async def navigate(tab: Tab, url: str, wait_until: str, timeout: float) -> Arriv
         if reply.get("errorText") in _TRANSIENT:
             retried, before = True, tab.document
             reply = await _go(tab, url, end)
-        if error := reply.get("errorText"):
-            return await _not_arrived(tab, url, before, error, reply.get("isDownload", False), retried)
+        if reply.get("errorText"):
+            return await _not_arrived(tab, url, before, reply, retried)
         if loader := reply.get("loaderId"):
             # A page that moves by itself may come first; ours is the one with this loader.
             await _until(tab, lambda: loader in tab.loaders, end, url)
@@ -107,6 +109,35 @@ async def history(tab: Tab, step: int, timeout: float) -> Arrival:
     return await _arrival(tab)
 
 
+async def next_navigation(tab: Tab, wait_until: str, timeout: float) -> Arrival:
+    """The next page; the one that the last action has begun, or brought a moment ago, counts, once."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + timeout
+    if loop.time() - tab.strayed_at > FRESH_S:
+        tab.strayed_at = 0.0
+
+    def over() -> bool:
+        return bool((tab.strayed_at and not tab.navigating) or tab.hindrance())
+
+    if not await tab.signal.until(over, timeout):
+        raise _nowhere(tab)
+    if failure := tab.hindrance():
+        raise failure
+    await _arrive(tab, None, wait_until, end)
+    return await _arrival(tab)
+
+
+def _nowhere(tab: Tab) -> Failure:
+    if tab.bound_for:
+        return _late(tab, f"{tab.bound_for} did not answer")
+    return Failure(
+        "timeout",
+        f"the tab went nowhere in time: it is still at {tab.url}",
+        details={"url": tab.url},
+        suggestions=["get_page_state shows what the last action did", "a new tab is waited for by wait_for_new_tab"],
+    )
+
+
 @contextlib.asynccontextmanager
 async def _leaving(tab: Tab) -> AsyncGenerator[Mark]:
     """A page that is left must let go: script that keeps it from answering is broken off.
@@ -147,32 +178,42 @@ async def _go(tab: Tab, url: str, end: float) -> dict[str, Any]:
         raise
 
 
-async def _not_arrived(tab: Tab, url: str, before: Document, error: str, is_download: bool, retried: bool) -> Arrival:
-    if is_download:
+async def _not_arrived(tab: Tab, url: str, before: Document, reply: dict[str, Any], retried: bool) -> Arrival:
+    error = reply["errorText"]
+    if reply.get("isDownload"):
         return Arrival(tab.url, tab.title, note="the address is a download; the page stayed as it was")
     if error == "net::ERR_ABORTED":
         return Arrival(tab.url, tab.title, note="the server sent no page (or a newer navigation took over)")
     # The browser's own page about it comes a moment later; it must not surprise the next call.
     await tab.signal.until(lambda: tab.document is not before or tab.closed, ERROR_PAGE_S)
-    raise _failed(tab, url, error, " (tried twice)" if retried else "")
+    request = tab.network.by_loader(reply.get("loaderId", ""))
+    raise _failed(tab, url, error, request, " (tried twice)" if retried else "")
 
 
-def _failed(tab: Tab, url: str, error: str, again: str = "") -> Failure:
+def _failed(tab: Tab, url: str, error: str, request: Request | None, again: str = "") -> Failure:
+    """What failed may be the last of several redirects: the reason is asked for there."""
+    last = request.whole_url if request else url
+    details = {"error": error, "url": url}
+    if request and request.blocked:
+        advice = "clear_intercepts takes the session's rules back"
+        return Failure(
+            "navigation_failed", f"{last}: {request.blocked}", details=details, suggestions=[advice], retryable=False
+        )
+    why = tab.explain(last)
+    if why and tab.denies(last):
+        advice = "go to an address that is allowed, or ask for a session that may go there"
+        return Failure("denied", f"{url}: {why}", details=details, suggestions=[advice])
     words, advice = _WORDS.get(error, (error, "check that the server runs and the address is right"))
-    return Failure(
-        "navigation_failed",
-        f"{url}: {tab.explain(url) or words}{again}",
-        details={"error": error, "url": url},
-        suggestions=[advice],
-    )
+    return Failure("navigation_failed", f"{url}: {why or words}{again}", details=details, suggestions=[advice])
 
 
-async def _arrive(tab: Tab, before: Document, wait_until: str, end: float) -> None:
+async def _arrive(tab: Tab, before: Document | None, wait_until: str, end: float) -> None:
     url = tab.url
     await _until(tab, lambda: tab.document is not before, end, url)
     if tab.document.unreachable:
         request = tab.network.by_loader(tab.document.loader_id)
-        raise _failed(tab, tab.document.unreachable, request.failure if request else "it could not be loaded")
+        error = request.failure if request else "it could not be loaded"
+        raise _failed(tab, tab.document.unreachable, error, request)
     await _until(tab, lambda: tab.document.dom_ready, end, url)
     if wait_until == "domcontentloaded":
         return
@@ -207,6 +248,7 @@ def _late(tab: Tab, what: str) -> Failure:
 
 
 async def _arrival(tab: Tab, note: str = "") -> Arrival:
+    tab.strayed_at = 0.0
     if not tab.title and not await tab.learn_title():
         note = "the page has arrived; its script keeps it busy"
     request = tab.network.by_loader(tab.document.loader_id)

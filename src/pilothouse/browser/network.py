@@ -21,9 +21,11 @@ FRAMES_KEPT = 200
 FRAME_MAX_CHARS = 10_000
 URL_SHOWN_CHARS = 2_048
 URL_MAX_CHARS = 65_536
+ENDED_KEPT = 100
 EXTRA_PER_ID = 4  # headers sent and received, of a request and of one redirect
 # Kinds that may stay open for as long as they like: nobody waits for them.
 _STREAMS = {"EventSource", "WebSocket", "Ping", "Media", "Prefetch", "Preflight", "CSPViolationReport", "Manifest"}
+_LONG_LIVED = {"shared_worker", "service_worker"}  # they stay when a page goes
 # What scripts and documents are made of; pictures, fonts and icons may come late.
 _CONTENT = {"Document", "XHR", "Fetch", "Script", "Stylesheet"}
 # Bodies fetched at once where the browser cannot keep them.
@@ -65,11 +67,17 @@ class Request(msgspec.Struct):
     size_bytes: int = 0
     failure: str = ""
     redirected_to: str = ""
+    blocked: str = ""  # by which of our rules
+    mocked: str = ""
+    worker: str = ""  # the kind of worker that asked
     done: bool = False
     body: str | None = None
     frames: list[Message] = []
     frames_dropped: int = 0
-    began: float = 0
+    began: float = 0  # by our clock
+    browser_began: float = 0  # by the browser's
+    told: list[str] = []  # sides whose real headers have come
+    hop_before: "Request | None" = None
 
 
 class Network:
@@ -80,12 +88,17 @@ class Network:
         self._ring: dict[str, Request] = {}
         self._current: dict[str, Request] = {}
         self._extra: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        self._workers: dict[Channel, str] = {}
+        self._ended: dict[str, Request] = {}  # the last ones: something may come after the end
+        self._ruled: dict[tuple[str, str], tuple[str, bool]] = {}
         self._numbers = itertools.count(1)
         self._signal = Signal()
         self.durable = True
         self.last_number = 0
 
-    def follow(self, channel: Channel) -> None:
+    def follow(self, channel: Channel, worker: str = "") -> None:
+        if worker:
+            self._workers[channel] = worker
         handlers: dict[str, Callable[[dict[str, Any]], None]] = {
             "Network.requestWillBeSent": lambda p: self._started(channel, p),
             "Network.requestWillBeSentExtraInfo": lambda p: self._extra_info("request", p),
@@ -106,6 +119,16 @@ class Network:
         for method, handler in handlers.items():
             channel.on(method, handler)
 
+    def ruled(self, browser_id: str, url: str, said: str, *, blocked: bool) -> None:
+        """A rule of ours has decided about a request, which may not have been announced yet."""
+        request = self._current.get(browser_id)
+        if request and _without_fragment(request.whole_url) == url:
+            _note_rule(request, said, blocked)
+            return
+        self._ruled[browser_id, url] = said, blocked
+        while len(self._ruled) > RING:
+            del self._ruled[next(iter(self._ruled))]
+
     def requests(self) -> list[Request]:
         return list(self._ring.values())
 
@@ -118,12 +141,14 @@ class Network:
 
     def left(self, loader_id: str) -> None:
         """Another document is there: what older ones asked for ends, or nobody will ever hear of it."""
-        for one in [one for one in self._current.values() if one.loader_id != loader_id]:
+        gone = [one for one in self._current.values() if one.loader_id != loader_id and one.worker not in _LONG_LIVED]
+        for one in gone:
             one.failure = one.failure or "the page was left"
             self._done(one)
 
     def ended(self, channel: Channel) -> None:
         """A frame or worker is gone: nobody will ever hear how its requests ended."""
+        self._workers.pop(channel, None)
         for one in [one for one in self._current.values() if one.channel is channel]:
             if not one.status:
                 one.failure = one.failure or "the frame or worker that asked is gone"
@@ -175,7 +200,7 @@ class Network:
 
     # Requests
 
-    def _add(self, channel: Channel, browser_id: str, url: str, **fields: Any) -> Request:
+    def _add(self, channel: Channel, browser_id: str, url: str, *, started_ms: int = 0, **fields: Any) -> Request:
         self.last_number = number = next(self._numbers)
         request = Request(
             id=f"r{number}",
@@ -184,20 +209,23 @@ class Network:
             browser_id=browser_id,
             url=_shown(url),
             whole_url=url[:URL_MAX_CHARS],
-            started_ms=int(time.time() * 1000),
             frames=[],
             timing={},
+            told=[],
             began=time.monotonic(),
+            worker=self._workers.get(channel, ""),
+            started_ms=started_ms or _now(),
             **fields,
         )
+        if ruled := self._ruled.pop((browser_id, _without_fragment(url)), None):
+            _note_rule(request, *ruled)
         self._ring[request.id] = request
         self._current[browser_id] = request
         while len(self._ring) > RING:
             oldest = self._ring.pop(next(iter(self._ring)))
             if self._current.get(oldest.browser_id) is oldest:
                 del self._current[oldest.browser_id]
-        for side, headers in self._extra.pop(browser_id, []):
-            self._merge(request, side, headers)
+        self._merge_kept(request)
         self._signal.stir()
         return request
 
@@ -209,7 +237,7 @@ class Network:
         if before and (redirect := params.get("redirectResponse")):
             self._take_response(before, redirect)
             before.redirected_to = _shown(sent["url"])
-            self._done(before)
+            self._done(before, params.get("timestamp"))
         self._add(
             channel,
             browser_id,
@@ -221,12 +249,18 @@ class Network:
             post_data=sent.get("postData", ""),
             has_post_data=sent.get("hasPostData", False),
             initiator=_initiator(params.get("initiator", {})),
+            started_ms=int(params.get("wallTime", 0) * 1000),
+            browser_began=params.get("timestamp", 0),
+            hop_before=before if params.get("redirectHasExtraInfo") else None,
         )
 
     def _extra_info(self, side: str, params: dict[str, Any]) -> None:
-        """The headers as they really were on the wire; they may come before the request itself."""
-        request = self._current.get(params["requestId"])
-        if request:
+        """The headers as they really were on the wire. They come when they like: before the request itself, or after
+        the next hop of a redirect has begun, or after the end."""
+        request = self._current.get(params["requestId"]) or self._ended.get(params["requestId"])
+        while request and (before := request.hop_before) and side not in before.told:
+            request = before
+        if request and side not in request.told:
             self._merge(request, side, params["headers"])
             return
         kept = self._extra.setdefault(params["requestId"], [])
@@ -235,8 +269,13 @@ class Network:
         if len(self._extra) > RING:  # some never come, of data: addresses and of requests that ended before
             del self._extra[next(iter(self._extra))]
 
+    def _merge_kept(self, request: Request) -> None:
+        for side, headers in self._extra.pop(request.browser_id, []):
+            self._merge(request, side, headers)
+
     @staticmethod
     def _merge(request: Request, side: str, headers: dict[str, str]) -> None:
+        request.told.append(side)
         if side == "request":
             request.request_headers = {**request.request_headers, **headers}
         else:
@@ -265,7 +304,8 @@ class Network:
     def _finished(self, params: dict[str, Any]) -> None:
         if request := self._current.get(params["requestId"]):
             request.size_bytes = int(params["encodedDataLength"])
-            self._done(request)
+            self._merge_kept(request)  # a second answer, after a password or the like
+            self._done(request, params.get("timestamp"))
             if not self.durable and request.type in _EAGER:
                 request.channel.post("Network.getResponseBody", requestId=request.browser_id).add_done_callback(
                     lambda reply: _keep_body(request, reply)
@@ -273,18 +313,26 @@ class Network:
 
     def _failed(self, params: dict[str, Any]) -> None:
         if request := self._current.get(params["requestId"]):
-            reason = params.get("blockedReason") or params.get("errorText", "failed")
-            request.failure = "canceled" if params.get("canceled") else (self._reason(request, reason))
-            self._done(request)
+            reason = params.get("blockedReason") or _cors(params) or params.get("errorText", "failed")
+            request.failure = "canceled" if params.get("canceled") else self._reason(request, reason)
+            self._merge_kept(request)
+            self._done(request, params.get("timestamp"))
 
     def _reason(self, request: Request, reason: str) -> str:
+        if request.blocked:
+            return request.blocked
         return self._explain(request.whole_url) or reason if "SOCKS" in reason else reason
 
-    def _done(self, request: Request) -> None:
+    def _done(self, request: Request, ended: float | None = None) -> None:
+        """`ended` is the browser's time; where it tells none, ours has to do."""
         request.done = True
-        request.duration_ms = round((time.monotonic() - request.began) * 1000, 1)
+        by_browser = ended - request.browser_began if ended and request.browser_began else -1
+        request.duration_ms = round((by_browser if by_browser >= 0 else time.monotonic() - request.began) * 1000, 1)
         if self._current.get(request.browser_id) is request:
             del self._current[request.browser_id]
+        self._ended[request.browser_id] = request
+        while len(self._ended) > ENDED_KEPT:
+            del self._ended[next(iter(self._ended))]
         self._signal.stir()
 
     # Streams
@@ -307,6 +355,7 @@ class Network:
     def _socket_asked(self, params: dict[str, Any]) -> None:
         if request := self._current.get(params["requestId"]):
             request.request_headers = params["request"]["headers"]
+            request.browser_began = params.get("timestamp", 0)
 
     def _socket_opened(self, params: dict[str, Any]) -> None:
         if request := self._current.get(params["requestId"]):
@@ -335,7 +384,25 @@ class Network:
 
     def _socket_closed(self, params: dict[str, Any]) -> None:
         if request := self._current.get(params["requestId"]):
-            self._done(request)
+            self._done(request, params.get("timestamp"))
+
+
+def _note_rule(request: Request, said: str, blocked: bool) -> None:
+    if blocked:
+        request.blocked = said
+    else:
+        request.mocked = said
+
+
+def _cors(params: dict[str, Any]) -> str:
+    """Why a page may not read an answer of another origin; the error itself only says that it failed."""
+    status: dict[str, str] = params.get("corsErrorStatus", {})
+    what = " ".join(part for part in (status.get("corsError"), status.get("failedParameter")) if part)
+    return f"blocked by CORS: {what[:200]}" if what else ""
+
+
+def _without_fragment(url: str) -> str:
+    return url.partition("#")[0]
 
 
 def _now() -> int:

@@ -5,7 +5,9 @@ Above: sessions. Below: browser; how to start Chrome and how to open a gateway a
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from pilothouse.browser.browser import Browser, Context, Gateway
@@ -18,14 +20,22 @@ log = logging.getLogger(__name__)
 
 class Chrome(Protocol):
     connection: Connection
+    pid: int
 
     async def close(self) -> None: ...
 
 
+class OpenGateway(Protocol):
+    """Opens a way to the network: `upstream` is the address of a proxy, `allowed` the hosts it is narrowed to."""
+
+    async def __call__(self, *, upstream: str = "", allowed: Sequence[str] = ()) -> Gateway: ...
+
+
 class Pool:
-    def __init__(self, start: Callable[[], Awaitable[Chrome]], gateway: Callable[[], Awaitable[Gateway]]) -> None:
+    def __init__(self, start: Callable[[], Awaitable[Chrome]], gateway: OpenGateway) -> None:
         self._start = start
         self._gateway = gateway
+        self.since = 0.0  # epoch seconds of the browser's start
         self._chrome: Chrome | None = None
         self._browser: Browser | None = None
         self._starting = asyncio.Lock()
@@ -39,6 +49,20 @@ class Pool:
         context = await self._warmed() or await self._made()
         self.warm_up()
         return context
+
+    async def take_apart(self, upstream: str, allowed: Sequence[str]) -> Context:
+        """A context with a way to the network of its own; none of these is kept warm."""
+        making = asyncio.create_task(self._make(partial(self._gateway, upstream=upstream, allowed=allowed)))
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(_noted)
+            making.add_done_callback(self._unwanted)
+            raise
+
+    @property
+    def running(self) -> tuple[Chrome, Browser] | None:
+        return (self._chrome, self._browser) if self._chrome and self._browser and self._browser.alive else None
 
     def warm_up(self) -> None:
         if self._warm is None and not self._closing:
@@ -98,41 +122,52 @@ class Pool:
         self._closings.add(task)
         task.add_done_callback(self._closings.discard)
 
-    async def _make(self) -> Context:
+    async def _make(self, open_gateway: Callable[[], Awaitable[Gateway]] | None = None) -> Context:
         browser = await self._running()
-        gateway = await self._gateway()
+        gateway = await (open_gateway or self._gateway)()
         context = None
         try:
             context = await browser.open_context(gateway)
             await context.open_tab()
-        except BaseException:
+        except BaseException as error:
             if context:
                 self._discard(context)  # and its gateway with it
             else:
                 gateway.close()
+            if isinstance(error, Failure) and browser.alive:  # one that died is counted when it is replaced
+                self._circuit.failed()
             raise
+        self._circuit.worked()
         return context
 
     async def _running(self) -> Browser:
         async with self._starting:
             if self._closing:
                 raise Failure("browser_gone", "the daemon is stopping")
-            if self._browser is None or not self._browser.alive:
+            if self._chrome and (self._browser is None or not self._browser.alive):
+                log.warning("the shared Chrome is gone; starting another")
+                self._circuit.failed()
+                await self._bury()
+            self._circuit.check()
+            if self._browser and self._circuit.on_trial and not await self._browser.answers():
+                log.warning("the shared Chrome does not answer; starting another")
+                await self._bury()
+            if self._browser is None:
                 self._browser = await self._started()
             return self._browser
 
+    async def _bury(self) -> None:
+        chrome, self._chrome, self._browser = self._chrome, None, None
+        if chrome:
+            await chrome.close()
+
     async def _started(self) -> Browser:
-        if self._chrome:
-            log.warning("the shared Chrome is gone; starting another")
-            self._circuit.failed()
-            await self._chrome.close()
-            self._chrome = None
-        self._circuit.check()
         try:
             self._chrome = await self._start()
         except Failure:
             self._circuit.failed()
             raise
+        self.since = time.time()
         browser = Browser(self._chrome.connection)
         await browser.start()
         return browser

@@ -5,12 +5,14 @@ Above: sessions, tools. Below: browser, tab, watch.
 
 import asyncio
 import itertools
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
 
 from pilothouse.browser.browser import Context
+from pilothouse.browser.intercept import Rules
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.terms import Terms
@@ -23,16 +25,19 @@ POPUP_FRESH_S = 10.0  # for so long a tab that a page opened counts as the next 
 class Options(msgspec.Struct, frozen=True):
     """What a session was opened with.
 
-    `timeout_ms` holds for calls of tools that declare none; navigate, go_back, go_forward, reload, evaluate_js,
-    wait_for and wait_for_new_tab declare their own, which their schema shows.
+    `timeout_ms` holds for calls of tools that declare none: those that go somewhere, wait, run scripts or type slowly
+    have one of their own, which their schema shows.
     """
 
     browser: str = "isolated"
-    headless: bool = True
+    profile: str = ""
+    headless: bool | None = True  # None: as the profile says
     viewport: tuple[int, int] = (1280, 800)
     user_agent: str = ""
     timeout_ms: int = 30_000
     mode: str = "auto"
+    proxy: str = ""
+    allowed_domains: tuple[str, ...] = ()
 
 
 class Session:
@@ -53,10 +58,12 @@ class Session:
         self.options = options
         self.watch = Watch(session_id)
         self.folder = folder
+        self.opened_at = time.time()
         self.used_at = asyncio.get_running_loop().time()
         self.busy = 0
         self.closed = False
         self.current: Tab | None = None
+        self.rules = Rules()
         self._terms = terms
         self._take = take
         self._context: Context | None = None
@@ -64,6 +71,7 @@ class Session:
         self._names = itertools.count(1)
         self._moving_in = asyncio.Lock()
         self._turned_away: set[Tab] = set()
+        self._dismissed: set[Tab] = set()
         self._closing: set[asyncio.Task[None]] = set()
         self._popups: dict[str, float] = {}  # tabs opened by pages that nobody has waited for yet, and when
         self._popped = Signal()
@@ -94,22 +102,25 @@ class Session:
             self._popups.clear()
             self._context = context = await self._take()
             self._dress(context)
+            if self.rules:
+                await context.intercept.apply()
             for tab in context.tabs:
                 self._name(tab)
             self.current = next(iter(self._tabs.values()), None)
             if again and self.current:
-                self.report(
-                    "browser", self.current.name, "the browser ended and was started anew: tabs and cookies are gone"
-                )
+                lost = "its tabs are" if self.options.profile else "tabs and cookies are"
+                self.report("browser", self.current.name, f"the browser ended and was started anew: {lost} gone")
 
-    async def tab(self, name: str = "") -> Tab:
-        """The tab of that name, or the current one."""
+    async def tab(self, name: str = "", *, opens: bool = False) -> Tab:
+        """The tab of that name, or the current one; if there is none, a new one for who `opens`."""
         await self.open()
         if name:
             found = self._tabs.get(name) or next((tab for tab in self.tabs if tab.target_id == name), None)
             if found is None:
                 raise self._no_tab(f"there is no tab {name[:40]!r} in this session")
             return found
+        if opens and (self.current is None or self.current.closed):
+            return await self.new_tab("about:blank", background=False)
         if self.current is None or self.current.closed:
             raise self._no_tab("no tab is current: the last one was closed")
         return self.current
@@ -131,6 +142,14 @@ class Session:
         name = next(iter(self._popups))
         del self._popups[name]
         return self._tabs.get(name)
+
+    async def close_tab(self, tab: Tab) -> None:
+        """Whoever asks for it is told by the answer; an event would only repeat it."""
+        self._dismissed.add(tab)
+        try:
+            await self.context.close_tab(tab)
+        finally:
+            self._dismissed.discard(tab)
 
     def check_room(self) -> None:
         if len(self._tabs) >= self._terms.max_tabs:
@@ -191,7 +210,8 @@ class Session:
         if tab in self._turned_away:
             self._turned_away.discard(tab)
             return
-        self.watch.add("tab_closed", tab.name, f"{tab.name} closed")
+        if tab not in self._dismissed:
+            self.watch.add("tab_closed", tab.name, f"{tab.name} closed")
         if self.current is tab:
             opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
             self.current = opener or next(iter(reversed(self.tabs)), None)
@@ -207,6 +227,7 @@ class Session:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         context.keep_files_in(self.folder)
         context.terms = self._terms
+        context.intercept.layers.append(self.rules)
         for tab in context.tabs:
             context.dress(tab)
 

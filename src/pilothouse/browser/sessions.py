@@ -1,32 +1,52 @@
 """All sessions of a daemon: who owns which, how one is found, when one ends.
 
-Above: gate, the tools of the set `sessions`. Below: session, pool.
+Above: gate, lifecycle, the tools of the set `sessions`. Below: session, pool, browsers.
 """
 
 import asyncio
 import contextlib
 import logging
+import math
 import secrets
 import shutil
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
+import msgspec
+
+from pilothouse.browser.browser import Context
+from pilothouse.browser.browsers import Browsers, Wish
+from pilothouse.browser.folders import Folders
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.session import Options, Session
 from pilothouse.browser.terms import Terms
+from pilothouse.browser.warden import Bounds, Cost, Warden
 from pilothouse.browser.watch import Event
 from pilothouse.errors import Failure
 
 log = logging.getLogger(__name__)
 
 SWEEP_S = 30.0
+IDLE_KEPT = 200
+ENDED_KEPT = 100  # for so many sessions it is remembered why they ended
 
 Owner = tuple[str, str]
 Listener = Callable[[Owner, Event], None]
 
 
+class Census(msgspec.Struct, frozen=True):
+    """Everything that is open, in numbers."""
+
+    sessions: int
+    tabs: int
+    waiting: int
+    browsers: list[Cost]
+
+
 class Sessions:
-    """`pools` gives the place for headless (True) and headed (False) isolated browsers."""
+    """`pools` has the place for headless (True) and headed (False) isolated browsers, `browsers` that for profiles."""
 
     def __init__(
         self,
@@ -36,30 +56,30 @@ class Sessions:
         max_sessions: int,
         idle_s: float,
         terms: Terms,
+        bounds: Bounds = Bounds(),
+        keep_s: float = 24 * 3600,
+        browsers: Browsers | None = None,
     ) -> None:
-        self._pools = pools
+        self.pools = pools
+        self.browsers = browsers
         self._folder = folder
         self._max_sessions = max_sessions
         self._idle_s = idle_s
         self.terms = terms
         self._open: dict[str, Session] = {}
+        self._ended: OrderedDict[str, str] = OrderedDict()
         self._listeners: set[Listener] = set()
         self._endings: set[asyncio.Task[None]] = set()
+        self._fell_idle: dict[str, Owner] = {}  # so that who comes back learns why the session is gone
+        self.warden = Warden(bounds, self._open.values)
+        self._folders = Folders(folder, keep_s, lambda: self._open)
         self._sweeper = asyncio.create_task(self._sweep())
 
     async def open(self, owner: Owner, options: Options) -> Session:
         if len(self._open) >= self._max_sessions:
-            raise Failure(
-                "over_limit",
-                f"{len(self._open)} sessions are open, the most there may be",
-                suggestions=["close_session what is not needed, or try again in a minute", "limits.sessions raises it"],
-            )
-        if options.browser != "isolated":
-            raise Failure(
-                "unsupported",
-                f"this daemon cannot open a browser of kind {options.browser!r}",
-                suggestions=['use browser="isolated"'],
-            )
+            raise self._full()
+        self.warden.admit()
+        take = self._taking(options)
         session_id = f"s{secrets.token_urlsafe(16)}"
         session = Session(
             session_id,
@@ -67,7 +87,7 @@ class Sessions:
             options,
             folder=self._folder / session_id,
             terms=self.terms,
-            take=self._pools[options.headless].take,
+            take=take,
         )
         self._open[session_id] = session
         session.watch.subscribe(lambda event: self._tell(owner, event))
@@ -80,40 +100,109 @@ class Sessions:
             raise
         return session
 
+    def _full(self) -> Failure:
+        """The latest time that a place can become free is when the session that was idle longest is closed."""
+        idle_since = min((one.used_at for one in self._open.values() if not one.busy), default=None)
+        now = asyncio.get_running_loop().time()
+        seconds = None if idle_since is None else max(math.ceil(self._idle_s - (now - idle_since)), 1)
+        when = f"or try again in {seconds} s at the latest" if seconds else "or try again when one has ended"
+        return Failure(
+            "over_limit",
+            f"{len(self._open)} sessions are open, the most there may be",
+            details={"retry_after_s": seconds} if seconds else {},
+            suggestions=[f"close_session what is not needed, {when}", "limits.sessions raises it"],
+        )
+
+    async def census(self) -> Census:
+        tabs = [tab for session in self._open.values() for tab in session.tabs]
+        return Census(len(self._open), len(tabs), sum(tab.turn.waiting for tab in tabs), self.warden.costs)
+
+    def _taking(self, options: Options) -> Callable[[], Awaitable[Context]]:
+        """How a session of this kind gets its place in a browser."""
+        if options.browser == "profile" and self.browsers:
+            wish = Wish(options.headless, options.proxy, options.allowed_domains)
+            return partial(self.browsers.take, options.profile, wish)
+        if options.browser != "isolated":
+            raise Failure(
+                "unsupported",
+                f"this daemon cannot open a browser of kind {options.browser!r}",
+                suggestions=['use browser="isolated"', 'or browser="profile"'],
+            )
+        pool = self.pools[options.headless is not False]
+        if options.proxy or options.allowed_domains:
+            return partial(pool.take_apart, options.proxy, options.allowed_domains)
+        return pool.take
+
+    def on(self, profile_id: str, owner: Owner | None = None) -> list[Session]:
+        """The sessions on a profile's browser, everybody's or one owner's."""
+        every = self._open.values() if owner is None else self.of(owner)
+        return [one for one in every if one.options.browser == "profile" and one.options.profile == profile_id]
+
+    def isolated(self, headless: bool) -> list[Session]:
+        kinds = [(one, one.options) for one in self._open.values()]
+        return [one for one, its in kinds if its.browser == "isolated" and (its.headless is not False) == headless]
+
     def of(self, owner: Owner) -> list[Session]:
         return [session for session in self._open.values() if session.owner == owner]
 
     def get(self, owner: Owner, session_id: str) -> Session:
+        """By its handle, or by the id of the profile it is on."""
         session = self._open.get(session_id)
-        if session is None or session.owner != owner:
-            raise Failure(
-                "not_found",
-                "there is no such session (it may have been closed, or idle for too long)",
-                suggestions=["leave `session` out to work in your own", "or open one with open_session"],
-            )
-        return session
+        if session and session.owner == owner:
+            return session
+        found = _only(self.on(session_id, owner))
+        if found is None:
+            raise self._missing(session_id)
+        return found
 
-    async def find(self, owner: Owner, session_id: str, options: Options) -> tuple[Session, bool]:
-        """The named session, else the owner's only one, else a new one (True)."""
+    async def find(
+        self, owner: Owner, session_id: str, options: Callable[[str], Awaitable[Options]]
+    ) -> tuple[Session, bool]:
+        """The named session, else the owner's only one, else a new one (True), on the profile that was named."""
+        if session_id and self._opens(owner, session_id):
+            return await self.open(owner, await options(session_id)), True
         if session_id:
             return self.get(owner, session_id), False
-        own = self.of(owner)
-        if len(own) > 1:
-            listed = [session.id for session in own]
-            raise Failure(
-                "bad_request",
-                f"{len(own)} sessions are open: say which one with `session`",
-                details={"sessions": listed},
-                suggestions=[f"session={one}" for one in listed[:5]],
-            )
-        return (own[0], False) if own else (await self.open(owner, options), True)
+        own = _only(self.of(owner))
+        return (own, False) if own else (await self._renewed(owner, await options("")), True)
 
-    async def close(self, session: Session) -> None:
+    async def _renewed(self, owner: Owner, options: Options) -> Session:
+        """A new one; who had one before that fell idle is told."""
+        session = await self.open(owner, options)
+        before = [one for one, was in self._fell_idle.items() if was == owner]
+        if before:
+            idle = _minutes(self._idle_s)
+            session.report("browser", "", f"the session before was closed: nobody had used it for {idle}")
+        for one in before:
+            del self._fell_idle[one]
+        return session
+
+    def _opens(self, owner: Owner, name: str) -> bool:
+        """Is it a profile whose browser runs, and on which the owner has no session yet?"""
+        is_running = self.browsers is not None and self.browsers.find(name) is not None
+        return is_running and name not in self._open and not self.on(name, owner)
+
+    def _missing(self, name: str) -> Failure:
+        hints = ["leave `session` out to work in your own", "or open one with open_session"]
+        if self.browsers and self.browsers.profiles.has(name):
+            return Failure(
+                "not_found",
+                f"the browser of profile {name} is not running",
+                suggestions=[f"launch_browser starts it: profile={name}"],
+            )
+        why = self._ended.get(name, "it may have been closed")
+        return Failure("not_found", f"there is no such session ({why})", suggestions=hints)
+
+    async def close(self, session: Session, why: str = "") -> None:
         if self._open.pop(session.id, None):
+            if why:
+                self._ended[session.id] = why
+                while len(self._ended) > ENDED_KEPT:
+                    self._ended.popitem(last=False)
             await asyncio.shield(self._end(session))  # nobody else can close it any more
 
     def _end(self, session: Session) -> "asyncio.Task[None]":
-        task = asyncio.create_task(_ended(session))
+        task = asyncio.create_task(_finished(session))
         self._endings.add(task)  # a task that nobody holds may vanish
         task.add_done_callback(self._endings.discard)
         return task
@@ -124,7 +213,10 @@ class Sessions:
 
     async def shut(self) -> None:
         self._sweeper.cancel()
-        await asyncio.gather(*(pool.close() for pool in self._pools.values()))
+        self._folders.close()
+        self.warden.close()
+        rooms = [*self.pools.values(), *([self.browsers] if self.browsers else [])]
+        await asyncio.gather(*(room.close() for room in rooms))
 
     def follow(self, listener: Listener) -> Callable[[], None]:
         self._listeners.add(listener)
@@ -141,10 +233,21 @@ class Sessions:
             for session in list(self._open.values()):
                 if not session.busy and loop.time() - session.used_at > self._idle_s:
                     await self._sweep_out(session)
+            await self._sweep_browsers()
+
+    async def _sweep_browsers(self) -> None:
+        try:
+            if self.browsers:
+                await self.browsers.close_idle(self._idle_s)
+        except Exception:
+            log.exception("an idle browser could not be closed")
 
     async def _sweep_out(self, session: Session) -> None:
+        self._fell_idle[session.id] = session.owner
+        if len(self._fell_idle) > IDLE_KEPT:
+            del self._fell_idle[next(iter(self._fell_idle))]
         try:
-            await self.close(session)
+            await self.close(session, f"nobody had used it for {_minutes(self._idle_s)}")
         except Exception:  # one that cannot be closed must not keep the others open for ever
             log.exception("the idle session %s could not be closed", session.id[:6])
 
@@ -154,31 +257,73 @@ class OwnSessions:
 
     def __init__(self, sessions: Sessions, owner: Owner, defaults: Options) -> None:
         self._sessions = sessions
-        self._owner = owner
+        self.owner = owner
         self.defaults = defaults
 
     def all(self) -> list[Session]:
-        return self._sessions.of(self._owner)
+        return self._sessions.of(self.owner)
 
     def get(self, session_id: str) -> Session:
-        return self._sessions.get(self._owner, session_id)
+        return self._sessions.get(self.owner, session_id)
 
     async def open(self, options: Options) -> Session:
-        return await self._sessions.open(self._owner, options)
+        return await self._sessions.open(self.owner, options)
 
     async def find(self, session_id: str) -> tuple[Session, bool]:
-        return await self._sessions.find(self._owner, session_id, self.defaults)
+        return await self._sessions.find(self.owner, session_id, self._new)
+
+    async def options_for(self, browser: str, profile: str, *, headless: bool | None = None) -> Options:
+        """The defaults of this caller for a kind of browser; a profile brings its own."""
+        headed = self.defaults.headless is False
+        if browser != "profile":
+            asked = (not headed) if headless is None else headless
+            return msgspec.structs.replace(self.defaults, browser=browser, profile="", headless=asked)
+        name = profile or self.defaults.profile
+        if not name:
+            raise Failure("bad_request", "say which profile", suggestions=["list_profiles shows them"])
+        if self._sessions.browsers is None:
+            raise Failure("unsupported", "this daemon has no profiles")
+        found = await asyncio.to_thread(self._sessions.browsers.profiles.get, name)
+        size = found.viewport
+        return msgspec.structs.replace(
+            self.defaults,
+            browser="profile",
+            profile=found.id,
+            headless=(False if headed else None) if headless is None else headless,
+            viewport=(size.width, size.height) if size else self.defaults.viewport,
+        )
+
+    async def _new(self, profile: str) -> Options:
+        return await self.options_for("profile" if profile else self.defaults.browser, profile)
 
     async def close(self, session: Session) -> None:
         await self._sessions.close(session)
 
 
-async def _ended(session: Session) -> None:
+def _only(sessions: list[Session]) -> Session | None:
+    if len(sessions) > 1:
+        listed = [session.id for session in sessions]
+        raise Failure(
+            "bad_request",
+            f"{len(sessions)} sessions are open: say which one with `session`",
+            details={"sessions": listed},
+            suggestions=[f"session={one}" for one in listed[:5]],
+        )
+    return sessions[0] if sessions else None
+
+
+async def _finished(session: Session) -> None:
     await session.close()
     await asyncio.to_thread(_remove_if_empty, session.folder)
 
 
 def _remove_if_empty(folder: Path) -> None:
     with contextlib.suppress(OSError):  # a folder that cannot be read or is gone already is left as it is
-        if not any(folder.iterdir()):
+        if any(folder.iterdir()):
+            folder.touch()  # its time runs from now
+        else:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:g} minutes" if seconds >= 120 else f"{seconds:g} s"

@@ -32,14 +32,16 @@ class Mark:
         self.frame = frame
         self.acted_at = 0.0
         self.given_up: set[str] = set()
+        self.refused: list[dict[str, str]] = []  # fields that kept the browser from sending a form
+        tab.strayed_at = 0.0  # where the tab went before is not this action's doing
 
 
-async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S) -> None:
-    """Right after the action: until everything it has started by now is done."""
+async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S) -> bool:
+    """Right after the action: until everything it has started by now is done; whether there was anything."""
     loop = asyncio.get_running_loop()
     mark.acted_at = loop.time()
     tab.mark = mark
-    await _follow(tab, mark, loop.time() + timeout)
+    return await _follow(tab, mark, loop.time() + timeout)
 
 
 async def settle_script(tab: "Tab", mark: Mark) -> None:
@@ -77,7 +79,7 @@ async def _follow(tab: "Tab", mark: Mark, end: float) -> bool:
     effect = False
     requests_end = loop.time() + REQUESTS_S  # for all of them together: some pages never stop asking
     while not (tab.dialog or tab.closed or tab.crashed):
-        effect = bool(await _tick(tab, mark.frame)) or effect
+        effect = bool(await _tick(mark)) or effect
         if tab.navigating or tab.document is not mark.document:
             await _new_document(tab, end - loop.time())
             return True
@@ -104,12 +106,14 @@ def _open_requests(tab: "Tab", mark: Mark) -> list[Request]:
     return [one for one in tab.network.awaited(mark.last_request) if one.id not in mark.given_up]
 
 
-async def _tick(tab: "Tab", frame: Frame) -> int:
+async def _tick(mark: Mark) -> int:
     """Some turns of the frame's page, until it rests; how many changes it saw."""
-    if frame.world is None:
+    if mark.frame.world is None:
         return 0
     try:
-        return await frame.world.call("tick", timeout=TICK_S)
+        seen = await mark.frame.world.call("tick", timeout=TICK_S)
+        mark.refused += seen["refused"]
+        return seen["changes"]
     except WorldGone:
         return 0
     except Failure as failure:

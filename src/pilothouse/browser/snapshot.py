@@ -30,6 +30,8 @@ MOST_PAIRS = 100_000  # 316 repeating lines on either side keep the matcher busy
 FRAME_TIMEOUT_S = 3.0
 PAGE_TIMEOUT_S = 20.0
 MAX_FRAME_DEPTH = 5
+MOST_SKIPPED = 20
+WHOLE = "(too much has changed for a difference: the whole page)"
 
 Lines = list[tuple[int, str]]
 
@@ -56,6 +58,7 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 async def take(tab: Tab, options: Options) -> Snapshot:
     frame, scope = await optional_scope(tab, options.scope)
+    await _catch_up(tab, options)
     wanted: dict[str, Any] = {
         "scope": scope,
         "full": options.full or options.page > 1,
@@ -67,10 +70,22 @@ async def take(tab: Tab, options: Options) -> Snapshot:
     lines = ["  " * depth + text for depth, text in root.lines]
     tab.title = root.title if frame is tab.frames.main else tab.title
     seen = _reading(tab, options)
+    had_lines = bool(seen.lines)
     changed = _difference(seen, lines) if options.diff else None
     if not options.scope and options.page == 1:
         seen.lines = lines
-    return _page(tab, options, root, lines) if changed is None else _changes(root, changed, options.budget)
+    if changed is not None:
+        return _changes(root, changed, options.budget)
+    return _page(tab, options, root, lines, [WHOLE] if options.diff and had_lines else [])
+
+
+async def _catch_up(tab: Tab, options: Options) -> None:
+    """A page shows what the pages before it have not: they are read first, for who has not asked for them."""
+    read = max(_reading(tab, options).pages, default=0)
+    if options.page - read > MOST_SKIPPED:
+        raise Failure("bad_request", f"page {read} was the last one read: read page {read + 1} before {options.page}")
+    for page in range(read + 1, options.page):
+        await take(tab, msgspec.structs.replace(options, page=page))
 
 
 def _reading(tab: Tab, options: Options) -> Seen:
@@ -187,10 +202,10 @@ def _above(lines: Lines, index: int) -> list[str]:
 # Pages, differences
 
 
-def _page(tab: Tab, options: Options, part: _Part, lines: list[str]) -> Snapshot:
+def _page(tab: Tab, options: Options, part: _Part, lines: list[str], note: list[str]) -> Snapshot:
     """Header, lines and the hint at what is left, together within the budget."""
     unread = _unread(tab.seen, options.page, lines)
-    head = [clip(f'{part.url}  "{part.title}"', options.budget // 3)] if options.page == 1 else []
+    head = [*note, clip(f'{part.url}  "{part.title}"', options.budget // 3)] if options.page == 1 else []
     room = options.budget - tokens("\n".join([*head, _more(options, part, len(unread))])) - 2
     count = fitting(unread, room)
     tab.seen.pages[options.page] = unread[:count]
@@ -205,8 +220,6 @@ def _unread(seen: Seen, page: int, lines: list[str]) -> list[str]:
     if page == 1:
         seen.pages.clear()
         return lines
-    if page - 1 not in seen.pages:
-        raise Failure("bad_request", f"read page {page - 1} before page {page}")
     read = Counter(line.strip() for number in range(1, page) for line in seen.pages[number])
     unread: list[str] = []
     for line in lines:

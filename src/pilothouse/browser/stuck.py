@@ -4,10 +4,13 @@ Above: gate, navigate, browser. Below: tab, cdp.
 """
 
 import asyncio
+import contextlib
 
 from pilothouse.browser.tab import Tab
 from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
+
+END_S = 5.0
 
 
 async def free(tab: Tab, patience_s: float) -> bool:
@@ -26,6 +29,15 @@ async def excuse(tab: Tab, patience_s: float) -> str:
     if tab.bound_for:
         return f"the tab waits for {tab.bound_for}, whose server has not answered yet"
     return "the page's script did not answer and was broken off" if await free(tab, patience_s) else ""
+
+
+async def end_page(tab: Tab, channel: Channel) -> None:
+    """Take the process from under a page or a frame, and leave the tab empty rather than bring the page back."""
+    channel.post("Page.crash", steadfast=True, timeout=END_S)
+    if channel is not tab.channel or not await tab.signal.until(lambda: tab.crashed or tab.closed, END_S):
+        return
+    with contextlib.suppress(Failure, ProtocolError):  # then the next call finds a crashed tab, as ever
+        await tab.channel.send("Page.navigate", url="about:blank", timeout=END_S)
 
 
 async def _freed(channel: Channel, patience_s: float) -> bool:

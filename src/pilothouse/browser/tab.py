@@ -8,13 +8,14 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pilothouse.browser import settle, world
 from pilothouse.browser.console import Console, Line
 from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
 from pilothouse.browser.frames import Frame, Frames
 from pilothouse.browser.guise import NOTHING, PLAIN, Guise, Kind, put_on
+from pilothouse.browser.intercept import Intercept
 from pilothouse.browser.network import Network
 from pilothouse.browser.refs import Refs
 from pilothouse.browser.signal import Signal
@@ -39,8 +40,24 @@ class Home(Protocol):
     @property
     def terms(self) -> Terms: ...
     def report(self, kind: str, tab: "Tab", text: str) -> None: ...
+    @property
+    def intercept(self) -> Intercept: ...
     def explain(self, url: str) -> str: ...
     async def permit(self, permission: str, allowed: bool) -> None: ...
+    def denies(self, url: str) -> bool: ...
+
+
+class Turn(asyncio.Lock):
+    """Who acts on the page now; `waiting` is how many would like to be next."""
+
+    waiting = 0
+
+    async def acquire(self) -> Literal[True]:
+        self.waiting += 1
+        try:
+            return await super().acquire()
+        finally:
+            self.waiting -= 1
 
 
 class Tab:
@@ -66,7 +83,9 @@ class Tab:
         self.closed = False
         self.loaders: deque[str] = deque(maxlen=20)  # of the documents that have come, the newest last
         self.moves = 0  # navigations within a document
-        self.turn = asyncio.Lock()
+        self.strayed_at = 0.0  # when the tab went somewhere since the last action and nobody was told; 0: it did not
+        self.touch_points = 0  # fingers of the device that is emulated; a gesture leaves them as they were
+        self.turn = Turn()
         self.mark: settle.Mark | None = None
         self.seen = Seen()
         self.told_url = ""
@@ -96,6 +115,10 @@ class Tab:
     def explain(self, url: str) -> str:
         """Why the network refused an address, in words; empty when it did not."""
         return self._home.explain(url)
+
+    def denies(self, url: str) -> bool:
+        """Whether the network refused an address because this session may not go there."""
+        return self._home.denies(url)
 
     def channels(self) -> Iterator[Channel]:
         yield self.channel
@@ -190,7 +213,9 @@ class Tab:
 
     async def ask(self, declaration: str, *args: Any, timeout: float = world.CALL_TIMEOUT_S) -> Any:
         """Like `call`, for a function that is not part of the world."""
-        frame = self.frame or self.frames.main
+        return await self._ask(self.frame or self.frames.main, declaration, *args, timeout=timeout)
+
+    async def _ask(self, frame: Frame, declaration: str, *args: Any, timeout: float) -> Any:
         try:
             return await (await self.frames.ready(frame, timeout)).run(declaration, *args, timeout=timeout)
         except WorldGone:
@@ -199,7 +224,7 @@ class Tab:
     async def learn_title(self) -> bool:
         """Ask the page, when the browser has not told its title yet; False if it is too busy to answer."""
         try:
-            self.title = (await self.call("page", timeout=ASK_S))["title"][:MAX_TITLE]
+            self.title = (await self._ask(self.frames.main, "() => ph.page()", timeout=ASK_S))["title"][:MAX_TITLE]
         except Failure as failure:
             if failure.code != "timeout":
                 raise
@@ -212,13 +237,11 @@ class Tab:
 
     # Setting up
 
-    def prepare(self, channel: Channel, *, page: bool = True) -> None:
+    def prepare(self, channel: Channel, *, page: bool = True, worker: str = "") -> None:
         """All set-up commands at once; the target waits until it is told to run."""
         channel.post("Runtime.enable")
         channel.post("Log.enable")
-        channel.post("Network.enable", enableDurableMessages=True, **_BUFFERS).add_done_callback(
-            lambda reply: self._durable(channel, reply)
-        )
+        self.follow_network(channel, worker)
         if page:
             channel.post("Page.enable")
             channel.post("Inspector.enable")
@@ -234,8 +257,15 @@ class Tab:
         channel.post("Target.setAutoAttach", **AUTO_ATTACH)
         channel.on("Target.attachedToTarget", lambda p: self._child_attached(channel, p))
         channel.on("Target.detachedFromTarget", lambda p: self._child_detached(p["sessionId"]))
-        self.network.follow(channel)
         self.console.follow(channel)
+
+    def follow_network(self, channel: Channel, worker: str = "") -> None:
+        """Requests of the page, of a frame, or of a worker that may outlive this tab."""
+        channel.post("Network.enable", enableDurableMessages=True, **_BUFFERS).add_done_callback(
+            lambda reply: self._durable(channel, reply)
+        )
+        self.network.follow(channel, worker)
+        self._home.intercept.join(channel, self.network.ruled, early=worker == "shared_worker")
 
     def run(self) -> None:
         """Let the page run, now that everything is set up."""
@@ -260,7 +290,12 @@ class Tab:
             self.frames.take_over(info["targetId"], info.get("parentFrameId", ""), channel)
             self._follow_navigation(channel)
             channel.on("Inspector.targetCrashed", lambda p: self._frame_crash(channel, info["url"]))
-        self.prepare(channel, page=kind == "iframe")
+        if kind == "service_worker":  # the context has it, too, and with all its requests
+            channel.post("Runtime.enable")
+            channel.post("Log.enable")
+            self.console.follow(channel)
+        else:
+            self.prepare(channel, page=kind == "iframe", worker="" if kind == "iframe" else kind)
         put_on(channel, self.guise, over=PLAIN, kind="frame" if kind == "iframe" else "worker")
         channel.post("Runtime.runIfWaitingForDebugger")
 
@@ -268,6 +303,7 @@ class Tab:
         channel, frame_id = self._children.pop(session_id, (None, ""))
         if channel:
             self.network.ended(channel)
+            self._home.intercept.leave(channel)
         if channel and frame_id:
             self.frames.give_back(frame_id, channel)
 
@@ -337,6 +373,7 @@ class Tab:
         self.frame = None
         self.file_chooser = None
         self.crashed = False
+        self.strayed_at = asyncio.get_running_loop().time()
         self._home.report("navigation", self, self.url)
         if restored:
             self.channel.post("Page.getFrameTree").add_done_callback(self._frames_told)
@@ -355,6 +392,7 @@ class Tab:
     def _moved(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:
             self.moves += 1
+            self.strayed_at = asyncio.get_running_loop().time()
             self._home.report("navigation", self, params["url"])
             self._set_navigating(False)
 
@@ -388,8 +426,9 @@ class Tab:
             self._home.report("file_chooser", self, "the page asks for a file: call upload_file")
 
     def _script_failed(self, line: Line) -> None:
-        """A page may fail ten thousand times a second; a few lines a second are news. A missing icon is none."""
-        if line.source == "network" and line.url.endswith("/favicon.ico"):
+        """A page may fail ten thousand times a second; a few lines a second are news. A missing icon is none,
+        nor is what a rule of the session's own has blocked."""
+        if line.source == "network" and (line.url.endswith("/favicon.ico") or "ERR_BLOCKED_BY_CLIENT" in line.text):
             return
         now = asyncio.get_running_loop().time()
         self._errors_told = [told for told in self._errors_told if now - told < 1]

@@ -3,6 +3,7 @@
 Above: the daemon fills it in from the config; sessions hand it down to tabs. Below: nothing.
 """
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +17,10 @@ class Vault(Protocol):
     def get(self, name: str) -> bytes: ...
 
 
+def _as_they_are(headers: Mapping[str, str]) -> dict[str, str]:
+    return dict(headers)
+
+
 class Terms(msgspec.Struct, frozen=True):
     max_tabs: int = 50
     quota_bytes: int = 500_000_000
@@ -24,3 +29,6 @@ class Terms(msgspec.Struct, frozen=True):
     body_max_bytes: int = 102_400
     snapshot_budget: int = 2500
     vault: Vault | None = None  # where log-ins may be kept
+    # What takes secrets out of files, which nobody reads before they are written.
+    redact_text: Callable[[str], str] = str
+    redact_headers: Callable[[Mapping[str, str]], dict[str, str]] = _as_they_are

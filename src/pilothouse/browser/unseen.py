@@ -18,6 +18,7 @@ _CLICKS = {"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclic
 MAX_NEW = 64  # listeners or hosts looked at in one snapshot; more wait for the next one
 MAX_FRAMES = 20
 AHEAD_S = 0.05
+FRAME_S = 3.0
 _groups = itertools.count(1)
 
 
@@ -34,9 +35,8 @@ def look_ahead(tab: Tab) -> None:
 
 
 async def _quietly(tab: Tab) -> None:
-    with contextlib.suppress(
-        Failure, ProtocolError, WorldGone
-    ):  # whoever looks at the page next will say what is wrong
+    # Whoever looks at the page next will say what is wrong.
+    with contextlib.suppress(Failure, ProtocolError, WorldGone):
         await _tell_listeners(tab)
 
 
@@ -65,7 +65,7 @@ async def _tell_listeners(tab: Tab) -> None:
 
 
 async def _mark(world: World, nodes: list[int]) -> None:
-    with contextlib.suppress(WorldGone):  # its successor is told next time
+    with contextlib.suppress(WorldGone, Failure):  # its successor is told next time
         async with _resolved(world, nodes) as elements:
             await world.call_with("markClickable", *elements)
 
@@ -91,9 +91,11 @@ async def _listening(frame: Frame) -> set[int]:
         return set()
     try:
         handle = (await asyncio.shield(frame.document))["result"]["objectId"]
-        found = await frame.channel.send("DOMDebugger.getEventListeners", objectId=handle, depth=-1, pierce=True)
-    except ProtocolError:
-        return set()  # the document was replaced meanwhile
+        found = await frame.channel.send(
+            "DOMDebugger.getEventListeners", objectId=handle, depth=-1, pierce=True, timeout=FRAME_S
+        )
+    except (ProtocolError, Failure):
+        return set()  # replaced, crashed or stuck meanwhile: an inner frame's trouble is not the page's
     return {one["backendNodeId"] for one in found["listeners"] if one["type"] in _CLICKS and "backendNodeId" in one}
 
 

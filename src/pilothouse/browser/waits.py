@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser.frames import Frame
-from pilothouse.browser.locate import locate, reveal
+from pilothouse.browser.locate import Element, locate, reveal
 from pilothouse.browser.navigate import IDLE_S
 from pilothouse.browser.patterns import address
 from pilothouse.browser.refs import is_ref
@@ -22,6 +22,7 @@ from pilothouse.errors import Failure
 
 SLICE_S = 1.0  # after which a page is asked anew
 PAUSE_S = 0.05  # before a document that could not answer is asked anew, unless something happens first
+_AWAY = ("hidden", "detached")
 _POLL = """async () => {
   const end = performance.now() + %d;
   const value = (one) => typeof one === "function" ? one() : one;
@@ -40,6 +41,8 @@ class Conditions(msgspec.Struct, frozen=True):
     url: str = ""
     function: str = ""
     idle: bool = False
+    element: str | list[str] = ""  # to come into a state
+    state: str = "visible"
 
 
 async def wait_for(tab: Tab, conditions: Conditions, timeout: float) -> str:
@@ -72,15 +75,23 @@ def _watches(tab: Tab, wanted: Conditions, end: float) -> "Iterator[Coroutine[An
         yield _appears(tab, {"text": wanted.text}, "text")
     for one in [wanted.target] if isinstance(wanted.target, str) else wanted.target:
         if one:
-            yield _ref_shows(tab, one) if is_ref(one) else _appears(tab, {"target": one}, "target")
+            yield _as(_ref_comes(tab, one, "visible") if is_ref(one) else _appears(tab, {"target": one}, ""), "target")
+    if wanted.element:
+        yield _comes_into(tab, wanted.element, wanted.state)
     if wanted.gone:
-        yield _ref_goes(tab, wanted.gone) if is_ref(wanted.gone) else _disappears(tab, wanted.gone)
+        gone = wanted.gone
+        yield _as(_ref_leaves(tab, gone, "hidden") if is_ref(gone) else _leaves(tab, {"gone": gone}), "gone")
     if wanted.url:
         yield _arrives(tab, wanted.url)
     if wanted.function:
         yield _holds(tab, wanted.function, end)
     if wanted.idle:
         yield _idles(tab)
+
+
+async def _as(watch: "Coroutine[Any, Any, object]", name: str) -> str:
+    await watch
+    return name
 
 
 async def _hindered(tab: Tab) -> str:
@@ -152,39 +163,62 @@ async def _pause(tab: Tab, over: Callable[[], object] = lambda: False) -> None:
     await tab.signal.until(over, PAUSE_S)
 
 
-async def _disappears(tab: Tab, gone: str) -> str:
-    while not all(await asyncio.gather(*(_lacks(tab, frame, gone) for frame in tab.frames))):
+async def _leaves(tab: Tab, conditions: dict[str, str]) -> None:
+    while not all(await asyncio.gather(*(_lacks(tab, frame, conditions) for frame in tab.frames))):
         pass  # each of them has waited
-    return "gone"
 
 
-async def _lacks(tab: Tab, frame: Frame, gone: str) -> bool:
+async def _lacks(tab: Tab, frame: Frame, conditions: dict[str, str]) -> bool:
     """A frame that left the tab has taken with it whatever it showed."""
-    return bool((await _look(tab, frame, {"gone": gone})).get("met")) or not _stays(tab, frame)
+    return bool((await _look(tab, frame, conditions)).get("met")) or not _stays(tab, frame)
 
 
-async def _ref_shows(tab: Tab, ref: str) -> str:
+async def _comes_into(tab: Tab, target: str | list[str], state: str) -> str:
+    """Of alternatives, one has to be there, or none of them any more."""
+    targets = [target] if isinstance(target, str) else target
+    if state in _AWAY:
+        for one in targets:
+            await (_ref_leaves(tab, one, state) if is_ref(one) else _leaves(tab, {"query": one, "state": state}))
+        return state
+    coming = [
+        asyncio.create_task(
+            _ref_comes(tab, one, state) if is_ref(one) else _appears(tab, {"query": one, "state": state}, state)
+        )
+        for one in targets
+    ]
+    try:
+        done, _ = await asyncio.wait(coming, return_when=asyncio.FIRST_COMPLETED)
+        return done.pop().result()
+    finally:
+        _drop(coming)
+
+
+async def _ref_comes(tab: Tab, ref: str, state: str) -> str:
     while True:
         element = await locate(tab, ref)
         with contextlib.suppress(WorldGone):
-            if (await element.world.call("waitFor", {"ref": element.local}, SLICE_S * 1000)).get("met"):
-                return "target"
+            if await _ref_is(element, state):
+                return state
             continue
         await _pause(tab)
 
 
-async def _ref_goes(tab: Tab, ref: str) -> str:
+async def _ref_leaves(tab: Tab, ref: str, state: str) -> None:
     while True:
         try:
-            element = await locate(tab, ref)
-            if (await element.world.call("waitFor", {"goneRef": element.local}, SLICE_S * 1000)).get("met"):
-                return "gone"
+            if await _ref_is(await locate(tab, ref), state):
+                return
         except WorldGone:
-            return "gone"
+            return
         except Failure as failure:
             if failure.code != "stale_ref" and not (failure.code == "tab_closed" and _passing(tab, failure)):
                 raise
-            return "gone"
+            return
+
+
+async def _ref_is(element: Element, state: str) -> bool:
+    conditions = {"stateRef": element.local, "state": state}
+    return bool((await element.world.call("waitFor", conditions, SLICE_S * 1000)).get("met"))
 
 
 async def _arrives(tab: Tab, pattern: str) -> str:
@@ -210,6 +244,8 @@ async def _idles(tab: Tab) -> str:
 
 def _too_late(tab: Tab, conditions: Conditions, timeout: float) -> Failure:
     wanted = {name: value for name, value in msgspec.structs.asdict(conditions).items() if value}
+    if not conditions.element:
+        del wanted["state"]
     return Failure(
         "timeout",
         f"{' or '.join(f'{name}={value!r}' for name, value in wanted.items())[:200]} did not come within {timeout:g} s",

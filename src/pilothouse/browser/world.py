@@ -82,6 +82,10 @@ class World:
             )
         except ProtocolError as error:
             raise WorldGone(error.reason) from error
+        except Failure as failure:
+            if failure.code == "timeout":
+                failure.message = f"the page did not answer within {timeout:g} s"
+            raise
         details = reply.get("exceptionDetails")
         if details and "ph is not defined" in _reason(details) and not again:
             await self._inject()

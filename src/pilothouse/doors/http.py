@@ -7,6 +7,7 @@ doors add. The MCP SDK's own checks cover one route and accept any local Origin,
 import asyncio
 import contextlib
 import socket
+import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from typing import Any, Protocol
 
@@ -27,7 +28,9 @@ MAX_CONNECTIONS = 256
 MAX_HEAD = 64 * 1024
 # A body that is too large is still read up to here, so that its sender can finish and read the answer.
 MAX_DISCARDED = 64 * 1024 * 1024
-OPEN_PATHS = frozenset({"/health", "/api/health"})
+# No secret is needed to hear that we are here, nor for pages without data, which ask for the secret themselves.
+OPEN_PATHS = frozenset({"/health", "/api/health", "/api/docs", "/api/docs/page.js", "/api/docs/page.css"})
+KEY_PROTOCOL = "pilothouse.key."  # a browser's WebSocket can carry a key only as the name of a protocol
 
 Who = Callable[[str], str | None]
 
@@ -57,7 +60,9 @@ def build_app(
         Route("/health", _health, methods=["GET"]),
         Route("/api/health", _health, methods=["GET"]),
     ]
-    inner = Starlette(routes=[*own, *routes], exception_handlers={404: _plain_error, 405: _plain_error})
+    inner = Starlette(
+        routes=[*own, *routes], exception_handlers={404: _plain_error, 405: _plain_error, 500: _own_error}
+    )
     return Front(inner, who, hosts=allowed_hosts(port, hosts), insecure_no_secret=insecure_no_secret)
 
 
@@ -120,7 +125,11 @@ class Front:
 
 def _secret(headers: Headers) -> str:
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+    if scheme.lower() == "bearer":
+        return token.strip()
+    offered = [one.strip() for one in headers.get("sec-websocket-protocol", "").split(",")]
+    named = (one.removeprefix(KEY_PROTOCOL) for one in offered if one.startswith(KEY_PROTOCOL))
+    return headers.get("x-api-key") or next(named, "")
 
 
 def _is_json(headers: Headers) -> bool:
@@ -208,12 +217,18 @@ async def _plain_error(request: Any, problem: Any) -> Response:
     return _Refused(problem.status_code, code, str(problem.detail)).response
 
 
+async def _own_error(request: Any, problem: Exception) -> Response:
+    """uvicorn writes it into the log; the client reads no more than that."""
+    return _Refused(500, "system", "Pilothouse failed; its log says why").response
+
+
 class _Refused(Exception):
     """A request that ends here, told in the shape of every other error."""
 
     def __init__(self, status: int, code: str, reason: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(reason)
-        body = {"success": False, "error": Failure(code, reason).to_dict()}
+        metadata = {"timestamp": int(time.time() * 1000)}
+        body = {"success": False, "error": Failure(code, reason).to_dict(**metadata), "metadata": metadata}
         self.response = JSONResponse(body, status, headers=headers)
 
 

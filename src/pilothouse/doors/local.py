@@ -1,7 +1,8 @@
 """The door for programs of the same user on this machine: a Unix socket that carries lines.
 
 Above: the stdio bridge and the command line connect. Below: mcp answers (it may still be loading when the first
-client comes). The first line says who speaks: `{"pilothouse": version, "door": "mcp", ...}`; the rest is its protocol.
+client comes), or commands. The first line says who speaks: `{"pilothouse": version, "door": "mcp", ...}`; the rest is
+its protocol.
 """
 
 import asyncio
@@ -10,10 +11,11 @@ import os
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Annotated, Any, Protocol, cast
 from uuid import uuid4
 
 import msgspec
+from msgspec import Meta
 
 import pilothouse
 from pilothouse.doors import wire
@@ -28,16 +30,18 @@ class Hello(msgspec.Struct, frozen=True):
 
     pilothouse: str
     door: str = "mcp"
-    tools: str = "core"
+    tools: str = ""  # as the daemon was told
     browser: str = "isolated"
     profile: str = ""
     headed: bool = False
     endpoint: str = ""
     again: bool = False
+    terminal: Annotated[str, Meta(max_length=200)] = ""  # where a command was typed: its sessions outlive the line
 
     def caller(self) -> Caller:
         defaults = Defaults(self.tools, self.browser, self.profile, self.headed, self.endpoint, self.again)
-        return Caller(key="default", connection=f"local-{uuid4().hex}", door=self.door, defaults=defaults)
+        connection = f"terminal-{self.terminal}" if self.terminal and self.door == "call" else f"local-{uuid4().hex}"
+        return Caller(key="default", connection=connection, door=self.door, defaults=defaults)
 
 
 class Speaker(Protocol):

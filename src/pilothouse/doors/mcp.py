@@ -172,7 +172,7 @@ class McpDoor:
         return None
 
     async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> Wire:
-        sets = self.caller(ctx).defaults.tools
+        sets = self.caller(ctx).defaults.tools or self._defaults.tools
         if sets not in self._lists:
             wanted = f"{sets},{self._extras.groups}" if self._extras else sets
             listed = [tool_to_wire(tool) for tool in self.gate.registry.listed(wanted)]

@@ -27,6 +27,7 @@ _LEVEL_OF: dict[str, Level] = {
     "file_chooser": "warning",
     "crash": "error",
     "browser": "error",
+    "limit": "error",
 }
 
 

@@ -50,7 +50,7 @@ def encode(message: Message) -> bytes:
 
 def read(raw: bytes) -> Message:
     """The message of a line or body, safe to hand on, or `Malformed`."""
-    message = _object(raw, _decode(raw))
+    message = decode(raw)
     ident = _ident(message)
     if message.get("jsonrpc") != "2.0":
         raise Malformed(INVALID_REQUEST, 'every message needs "jsonrpc": "2.0"', ident)
@@ -61,6 +61,11 @@ def read(raw: bytes) -> Message:
     if not isinstance(message.get("params", {}), dict):
         raise Malformed(INVALID_PARAMS, '"params" must be an object', ident)
     return message
+
+
+def decode(raw: bytes) -> Message:
+    """The JSON object of a line or body, of bounded depth, without lone surrogates, or `Malformed`."""
+    return _object(raw, _decode(raw))
 
 
 def too_long(head: bytes, tail: bytes) -> Message:
@@ -97,8 +102,7 @@ def _object(raw: bytes, value: Any) -> Message:
     if not isinstance(value, dict):
         raise Malformed(INVALID_REQUEST, "a message must be a JSON object")
     message = cast(Message, value)
-    # Fewer brackets than the limit cannot nest deeper than it: the walk is for suspects only.
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _depth(message) > MAX_DEPTH:
+    if nests_too_deep(raw, message):
         raise _too_deep(message["id"] if _is_id(message.get("id")) else None)
     return message
 
@@ -124,6 +128,11 @@ def _is_id(value: Any) -> bool:
 
 def _too_deep(ident: Id | None) -> Malformed:
     return Malformed(INVALID_REQUEST, f"the message is nested deeper than {MAX_DEPTH} levels", ident)
+
+
+def nests_too_deep(raw: bytes, value: Any) -> bool:
+    """Fewer brackets than the limit cannot nest deeper than it: the walk is for suspects only."""
+    return raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _depth(value) > MAX_DEPTH
 
 
 def _depth(value: Any) -> int:

@@ -59,6 +59,12 @@ def check_url(url: str, forbidden_ports: Collection[int] = ()) -> str:
     return parsed.href
 
 
+def authority(url: str) -> tuple[str, int]:
+    """Host and port of an address that `check_url` has let pass."""
+    parsed = ada_url.URL(url)
+    return parsed.hostname.rstrip("."), int(parsed.port or (443 if parsed.protocol == "https:" else 80))
+
+
 def forbidden(address: Address) -> str:
     """Why no page may ever reach this address; empty if one may."""
     inner = unwrap(address)
@@ -90,6 +96,10 @@ def is_loopback(address: Address) -> bool:
 def is_local_name(host: str) -> bool:
     """`localhost` and everything below it is loopback, whatever a DNS server says (RFC 6761)."""
     return host == "localhost" or host.endswith(".localhost")
+
+
+def is_metadata_name(host: str) -> bool:
+    return host in _METADATA_NAMES
 
 
 def literal(host: str) -> Address | None:
@@ -124,7 +134,7 @@ def _parse(text: str) -> ada_url.URL:
 def _check_host(parsed: ada_url.URL, forbidden_ports: Collection[int]) -> None:
     host = parsed.hostname.rstrip(".")
     address = literal(host)
-    if host in _METADATA_NAMES:
+    if is_metadata_name(host):
         raise _denied(f"{host} is a cloud metadata service")
     if address is not None and (why := forbidden(address)):
         raise _denied(why)

@@ -42,7 +42,7 @@ _RULES: list[tuple[str, str]] = [
     (r"(?i)\b(basic\s+)[A-Za-z0-9+/]{6,}={1,2}", rf"\1{MASK}"),
     (r"(?im)^(\s*(?:set-cookie|cookie|(?:proxy-)?authorization|x-api-key)\s*:\s*)[^\r\n]+", rf"\1{MASK}"),
     (r"(?i)(\b[a-z][a-z0-9+.\-]*://[^\s/?#@:\"'<>]*:)[^\s/?#@\"'<>]+@", rf"\1{MASK}@"),
-    (rf"(?im)((?:^|[?&#;\s])(?:{_SECRET_NAME})=)[^&#;\s\"'<>]+", rf"\1{MASK}"),
+    (rf"(?im)((?:^|[?&#;\s\"'])(?:{_SECRET_NAME})=)[^&#;\s\"'<>]+", rf"\1{MASK}"),
     (rf"(?im)((?:^|[?&#])(?:{_WEAK_NAME})=)[^&#;\s\"'<>]{{16,}}", rf"\1{MASK}"),
     (rf"(?i)([\"'](?:{_SECRET_NAME})[\"']\s*:\s*\")(?:[^\"\\]|\\.)+", rf"\1{MASK}"),
     (rf"(?i)(\\\"(?:{_SECRET_NAME})\\\"\s*:\s*\\\")[^\"\\]+", rf"\1{MASK}"),  # JSON inside JSON

@@ -35,13 +35,17 @@ class Resolver:
 
     def at_once(self, host: str) -> tuple[Address, ...] | None:
         """The addresses of a host that needs no question to anyone; None if one must be asked."""
+        if found := self.given(host):
+            return found
+        kept = self._known.get(self._hosts.get(host, host))
+        return kept[1] if kept and kept[0] > asyncio.get_running_loop().time() else None
+
+    def given(self, host: str) -> tuple[Address, ...]:
+        """The addresses that a host spells out, or that a person or the machine gave it; none for a name of DNS."""
         host = self._hosts.get(host, host)
         if (address := literal(host)) is not None:
             return (address,)
-        if is_local_name(host):
-            return _LOOPBACK
-        kept = self._known.get(host)
-        return kept[1] if kept and kept[0] > asyncio.get_running_loop().time() else None
+        return _LOOPBACK if is_local_name(host) else ()
 
     async def look_up(self, host: str) -> tuple[Address, ...]:
         """The addresses of a host, in the order in which to try them; `UnknownHost` or `TimeoutError` if none."""

@@ -13,30 +13,34 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from pilothouse.guard import socks
-from pilothouse.guard.address import Address, forbidden, is_loopback
+from pilothouse.guard.address import Address, forbidden, is_loopback, is_metadata_name
+from pilothouse.guard.domains import Domains, read_domains
 from pilothouse.guard.resolve import Resolver, UnknownHost, canonical
 from pilothouse.guard.socks import Arrival, Visitor
+from pilothouse.guard.upstream import Line, ProxyRefused, Upstream, read_upstream
 
 Allow = Callable[[str, int], str | None]
 """Given host and port: None lets the connection pass, a text refuses it and says why."""
 
 Connect = Callable[[Sequence[Address], int], Awaitable[tuple[asyncio.Transport, Arrival]]]
-"""How a checked address is reached. Here an upstream proxy would be chained in."""
+"""How a checked address is reached."""
 
 logger = logging.getLogger(__name__)
 
 _CONNECT_S = 10.0
+_PROXY_S = 20.0  # a proxy looks names up and connects before it answers
 _NEXT_ADDRESS_S = 0.25
 _MAX_CONNECTIONS = 512
 _MAX_REASONS = 256
 
-Kind = Literal["denied", "unknown host", "refused", "timed out", "unreachable"]
+Kind = Literal["denied", "unknown host", "refused", "timed out", "unreachable", "proxy"]
 _CODES: dict[Kind, int] = {
     "denied": socks.NOT_ALLOWED,
     "unknown host": socks.UNREACHABLE,
     "refused": socks.REFUSED,
     "timed out": socks.EXPIRED,
     "unreachable": socks.UNREACHABLE,
+    "proxy": socks.FAILED,
 }
 
 
@@ -54,9 +58,18 @@ class Sluice:
         self.connect = connect or direct
         self._gateways: set[Gateway] = set()
 
-    async def open(self, allow: Allow | None = None) -> "Gateway":
-        """A new gateway on a free loopback port."""
-        gateway = Gateway(self, allow or (lambda host, port: None))
+    async def open(self, allow: Allow | None = None, *, upstream: str = "", allowed: Sequence[str] = ()) -> "Gateway":
+        """A new gateway on a free loopback port.
+
+        `upstream` is the address of a proxy that everything but loopback goes through, `allowed` the patterns of the
+        only hosts that may be reached; `bad_request` says what is wrong with either.
+        """
+        gateway = Gateway(
+            self,
+            allow or (lambda host, port: None),
+            upstream=read_upstream(upstream) if upstream else None,
+            domains=read_domains(allowed),
+        )
         await gateway.listen()
         self._gateways.add(gateway)
         return gateway
@@ -78,9 +91,13 @@ class Gateway:
 
     port: int
 
-    def __init__(self, sluice: Sluice, allow: Allow) -> None:
+    def __init__(
+        self, sluice: Sluice, allow: Allow, *, upstream: Upstream | None = None, domains: Domains | None = None
+    ) -> None:
         self._sluice = sluice
         self._allow = allow
+        self._upstream = upstream
+        self._domains = domains or Domains()
         self._visitors: dict[Visitor, asyncio.Task[None] | None] = {}
         self._reasons: OrderedDict[tuple[str, int], Reason] = OrderedDict()
 
@@ -96,6 +113,11 @@ class Gateway:
 
     def refusal(self, host: str, port: int) -> Reason | None:
         return self._reasons.get((canonical(host), port))
+
+    def denies(self, host: str, port: int) -> bool:
+        """Whether the last connection to a host failed because it may not be made."""
+        found = self.refusal(host, port)
+        return found is not None and found.kind == "denied"
 
     def withdraw(self, gone: Callable[[str, int], bool]) -> int:
         """Cut the live connections to hosts and ports that a changed rule no longer allows; how many there were."""
@@ -144,8 +166,10 @@ class Gateway:
 
     async def _reach(self, host: str, port: int) -> tuple[asyncio.Transport, Arrival]:
         """Check the name, resolve it, check the addresses, connect to one of those very addresses."""
-        if why := self._allow(host, port):
+        if why := self._allow(host, port) or self._domains.refusal(host, port):
             raise _Refused("denied", why)
+        if self._upstream and not any(map(is_loopback, self._sluice.resolver.given(host))):
+            return await self._reach_through(self._upstream, host, port)
         addresses = self._passable(await self._addresses(host), port)
         try:
             async with asyncio.timeout(_CONNECT_S):
@@ -156,6 +180,42 @@ class Gateway:
             far.abort()
             raise _Refused("denied", f"port {port} of this machine is Pilothouse itself")
         return far, arrival
+
+    async def _reach_through(self, proxy: Upstream, host: str, port: int) -> tuple[asyncio.Transport, Arrival]:
+        """Over the proxy, which gets the name. Loopback never comes here, as with Chrome's own proxy settings."""
+        if given := self._sluice.resolver.given(host):
+            host = str(self._passable(given, port)[0])
+        elif is_metadata_name(host):
+            raise _Refused("denied", f"{host} is a cloud metadata service")
+        try:
+            async with asyncio.timeout(_PROXY_S):
+                far, line = await self._dial_proxy(proxy)
+                try:
+                    await proxy.ask(far, line, host, port)
+                except BaseException:
+                    far.abort()
+                    raise
+        except _Refused as refused:
+            raise _Refused(_kind_of(refused), f"the proxy {proxy.shown}: {refused.reason.text}") from None
+        except ProxyRefused as refused:
+            raise _Refused("proxy", f"the proxy {proxy.shown} {refused}") from None
+        except TimeoutError:
+            raise _Refused("proxy", f"the proxy {proxy.shown} did not answer in time") from None
+        except OSError as error:
+            raise _Refused("proxy", f"the proxy cannot be used: {_refusal(error, proxy.shown).reason.text}") from None
+        return far, line
+
+    async def _dial_proxy(self, proxy: Upstream) -> tuple[asyncio.Transport, Line]:
+        """The proxy's own address is judged as any other: it is no way to the daemon, or to a metadata service."""
+        addresses = self._passable(await self._addresses(proxy.host), proxy.port)
+        loop = asyncio.get_running_loop()
+        errors: list[OSError] = []
+        for address in addresses:
+            try:
+                return await loop.create_connection(Line, str(address), proxy.port)
+            except OSError as error:
+                errors.append(error)
+        raise min(errors, key=_informative)
 
     async def _addresses(self, host: str) -> Sequence[Address]:
         known = self._sluice.resolver.at_once(host)
@@ -187,6 +247,10 @@ class _Refused(Exception):
     def __init__(self, kind: Kind, text: str) -> None:
         super().__init__(text)
         self.reason = Reason(kind, text)
+
+
+def _kind_of(refused: _Refused) -> Kind:
+    return "denied" if refused.reason.kind == "denied" else "proxy"
 
 
 def _refusal(error: OSError, place: str) -> _Refused:

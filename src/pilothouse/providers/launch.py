@@ -15,16 +15,20 @@ import signal
 import socket
 import threading
 from pathlib import Path
+from typing import NamedTuple
 
 from pilothouse.cdp.connection import Connection
 from pilothouse.cdp.pipe import Pipe
-from pilothouse.config import Browser
+from pilothouse.config import Browser, Profile
 from pilothouse.errors import Failure
+from pilothouse.providers.arguments import check_arguments
 from pilothouse.providers.find import find_chrome
+from pilothouse.providers.occupied import is_alive, user_of
 
 log = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 20
+SAVE_S = 3.0
 _PREFIX = "browser-"
 _MEND_PATH = "mend PILOTHOUSE_CHROME or browser.path"
 
@@ -52,9 +56,10 @@ _FLAGS = (
     "--disable-quic",
     "--disable-search-engine-choice-screen",
     "--disable-sync",
-    # The last two are pages of the address bar: a renderer of 160 MB for each window that nobody sees (M).
+    # AutofillServerCommunication asks Google about every form, twice (M). The last two are pages of the address bar:
+    # a renderer of 160 MB for each window that nobody sees (M).
     "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,HttpsUpgrades,"
-    "AcceptCHFrame,GlobalMediaControls,DestroyProfileOnBrowserClose,LensOverlay,"
+    "AcceptCHFrame,GlobalMediaControls,DestroyProfileOnBrowserClose,LensOverlay,AutofillServerCommunication,"
     "WebUIOmniboxPopup,WebUIOmniboxAimPopup",
     "--force-color-profile=srgb",
     "--metrics-recording-only",
@@ -63,34 +68,49 @@ _FLAGS = (
     "--use-mock-keychain",
     # UDP would leave without the proxy; the spelling with --force- in front does nothing.
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-    # Nothing outside a context of ours reaches the network: port 9 of loopback answers nobody.
-    "--proxy-server=socks5://127.0.0.1:9",
     "--proxy-bypass-list=<-loopback>",
 )
+# Nothing outside a context of ours reaches the network: port 9 of loopback answers nobody.
+_NOWHERE = 9
 
 
 class Chrome:
     """One running browser: its connection, its process group, its data directory."""
 
-    def __init__(self, connection: Connection, pid: int, data_dir: Path) -> None:
+    def __init__(self, connection: Connection, pid: int, data_dir: Path, *, keep: bool = False) -> None:
         self.connection = connection
         self.pid = pid
         self._data_dir = data_dir
+        self._keep = keep
         self._ended = _reaped(pid)
 
     async def close(self) -> None:
-        """End it now: an ephemeral browser has nothing to save."""
+        """End it now: an ephemeral browser has nothing to save, one with a profile writes down its cookies first."""
+        if self._keep and not self.connection.closed.done():
+            self.connection.root.post("Browser.close")
+            await asyncio.wait({asyncio.shield(self._ended)}, timeout=SAVE_S)
         await self.connection.close()
         if not self._ended.done():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
         await asyncio.shield(self._ended)
-        await asyncio.to_thread(shutil.rmtree, self._data_dir, ignore_errors=True)
+        if not self._keep:
+            await asyncio.to_thread(_remove, self._data_dir)
+
+
+class _Plan(NamedTuple):
+    data_dir: Path
+    port: int  # of this machine: the way to the network
+    headless: bool
+    lang: str = ""
+    timezone: str = ""
+    size: tuple[int, int] = (1280, 800)
 
 
 class Launcher:
     def __init__(self, config: Browser, home: Path, *, start_timeout_s: float = START_TIMEOUT_S) -> None:
         self._config = config
+        self._args = check_arguments(config.args, "browser.args")
         self._start_timeout_s = start_timeout_s
         self._folder = home / "browsers"
 
@@ -100,38 +120,76 @@ class Launcher:
         await asyncio.to_thread(self._sweep)
         data_dir = self._folder / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
         data_dir.mkdir(parents=True, mode=0o700)
+        plan = _Plan(data_dir, _NOWHERE, headless)
+        return await self._started(path, plan, data_dir / "chrome.log", keep=False)
+
+    async def start_profile(self, profile: Profile, data_dir: Path, *, port: int, headless: bool | None) -> Chrome:
+        """A Chrome with a data directory that stays; refused while another one uses it.
+
+        `port` is its way to the network; `headless` wins over what the profile says.
+        """
+        path = find_chrome(self._config.path)
+        if user := await asyncio.to_thread(self.user_of, data_dir):
+            raise Failure(
+                "in_use",
+                f"the profile {profile.id} is in use by {user}",
+                details={"user_data_dir": str(data_dir)},
+                suggestions=["close that browser first", "or use another profile"],
+            )
+        for folder in (data_dir, self._folder):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        log_file = self._folder / f"profile-{profile.id}.log"
+        log_file.unlink(missing_ok=True)
+        size = (profile.viewport.width, profile.viewport.height) if profile.viewport else (1280, 800)
+        plan = _Plan(data_dir, port, self.headless(profile, headless), profile.lang, profile.timezone, size)
+        return await self._started(path, plan, log_file, keep=True)
+
+    def user_of(self, data_dir: Path) -> str:
+        return user_of(data_dir)
+
+    def headless(self, profile: Profile, asked: bool | None) -> bool:
+        told = profile.headless if asked is None else asked
+        return self._config.headless if told is None else told
+
+    async def _started(self, path: str, plan: _Plan, log_file: Path, *, keep: bool) -> Chrome:
         ours, theirs = socket.socketpair()
         try:
-            pid = _spawn([path, *self._flags(data_dir, headless)], theirs, data_dir / "chrome.log")
+            pid = _spawn([path, *self._flags(plan)], theirs, log_file, _environment(plan))
         except OSError as error:
             ours.close()
-            shutil.rmtree(data_dir, ignore_errors=True)
+            if not keep:
+                shutil.rmtree(plan.data_dir, ignore_errors=True)
             raise Failure("system", f"{path} cannot be run: {error.strerror}", suggestions=[_MEND_PATH]) from error
         finally:
             theirs.close()
         pipe = Pipe(ours)
         await pipe.open()
-        chrome = Chrome(Connection(pipe), pid, data_dir)
-        await self._answered(chrome, path, data_dir)
+        chrome = Chrome(Connection(pipe), pid, plan.data_dir, keep=keep)
+        await self._answered(chrome, path, log_file)
         return chrome
 
-    def _flags(self, data_dir: Path, headless: bool) -> list[str]:
-        flags = [*_FLAGS, f"--user-data-dir={data_dir}", *self._config.args]
-        if headless:
-            flags += ["--headless=new", "--disable-gpu", "--hide-scrollbars", "--mute-audio", "--window-size=1280,800"]
+    def _flags(self, plan: _Plan) -> list[str]:
+        flags = [*_FLAGS, f"--proxy-server=socks5://127.0.0.1:{plan.port}", f"--user-data-dir={plan.data_dir}"]
+        flags += self._args
+        if plan.lang:
+            flags += [f"--lang={plan.lang}", f"--accept-lang={plan.lang}"]
+        if plan.headless:
+            width, height = plan.size
+            flags += ["--headless=new", "--disable-gpu", "--hide-scrollbars", "--mute-audio"]
+            flags.append(f"--window-size={width},{height}")
         if self._config.sandbox is False or (self._config.sandbox == "auto" and _is_root()):
             log.warning("Chrome runs without its sandbox (browser.sandbox = %r)", self._config.sandbox)
             flags.append("--no-sandbox")
         return flags
 
-    async def _answered(self, chrome: Chrome, path: str, data_dir: Path) -> None:
+    async def _answered(self, chrome: Chrome, path: str, log_file: Path) -> None:
         try:
             await chrome.connection.root.send("Browser.getVersion", timeout=self._start_timeout_s)
         except asyncio.CancelledError:
             await asyncio.shield(chrome.close())
             raise
         except Failure as failure:
-            said = _last_lines(data_dir / "chrome.log")
+            said = _last_lines(log_file)
             await chrome.close()
             raise Failure(
                 "system",
@@ -144,11 +202,27 @@ class Launcher:
         """Remove what browsers of daemons that were killed left behind."""
         for folder in self._folder.glob(f"{_PREFIX}*-*"):
             owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
-            if owner.isdigit() and int(owner) != os.getpid() and not _alive(int(owner)):
-                shutil.rmtree(folder, ignore_errors=True)
+            if owner.isdigit() and int(owner) != os.getpid() and not is_alive(int(owner)):
+                _remove(folder)
 
 
-def _spawn(command: list[str], theirs: socket.socket, log_file: Path) -> int:
+def _remove(data_dir: Path) -> None:
+    """With what Chrome keeps elsewhere: a folder for its socket, beside other temporary files, where a link leads."""
+    with contextlib.suppress(OSError):
+        elsewhere = Path(os.readlink(data_dir / "SingletonSocket")).parent
+        if "org.chromium." in elsewhere.name or "com.google." in elsewhere.name:
+            shutil.rmtree(elsewhere, ignore_errors=True)
+    shutil.rmtree(data_dir, ignore_errors=True)
+
+
+def _environment(plan: _Plan) -> dict[str, str]:
+    """Chrome asks the system for its time zone, and on Linux for its language too."""
+    own = {"TZ": plan.timezone} if plan.timezone else {}
+    own |= {"LANGUAGE": plan.lang.replace("-", "_")} if plan.lang else {}
+    return {**os.environ, **own}
+
+
+def _spawn(command: list[str], theirs: socket.socket, log_file: Path, environment: dict[str, str]) -> int:
     """Chrome reads from descriptor 3 and writes to 4; both are the same socket. Its own group: ended whole."""
     # A number above those we assign, or dup2 onto itself would keep close-on-exec.
     end = fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, 10)
@@ -157,7 +231,7 @@ def _spawn(command: list[str], theirs: socket.socket, log_file: Path) -> int:
         return os.posix_spawn(
             command[0],
             command,
-            dict(os.environ),
+            environment,
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
@@ -185,16 +259,6 @@ def _reaped(pid: int) -> "asyncio.Future[None]":
 
     threading.Thread(target=wait, name=f"chrome-{pid}", daemon=True).start()
     return ended
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _is_root() -> bool:

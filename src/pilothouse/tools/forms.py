@@ -51,10 +51,10 @@ async def fill_form(
         notes += [f"{filled.name}: {filled.note}"] if filled.note else []
         tab.check_dialog()
     if submit:
-        await hand.press_key(tab, "Enter")
+        await hand.press_key(tab, "Enter", frame=tab.mark.frame if tab.mark else None)
     sent = " and pressed Enter" if submit else ""
     count = "1 field" if len(done) == 1 else f"{len(done)} fields"
-    return await acted(tab, f"filled {count}{sent}", "; ".join(notes), snapshot)
+    return await acted(tab, f"filled {count}{sent}", "; ".join(notes), snapshot, sends=submit)
 
 
 async def _fill_one(tab: Tab, field: Field) -> pen.Filled:

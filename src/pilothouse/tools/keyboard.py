@@ -5,11 +5,13 @@ from typing import Annotated
 from msgspec import Meta
 
 from pilothouse.browser import input as hand
+from pilothouse.browser import typist
 from pilothouse.browser.fill import fill
 from pilothouse.browser.locate import locate
 from pilothouse.browser.tab import Tab
+from pilothouse.errors import Failure
 from pilothouse.result import Result
-from pilothouse.tool import Access, Target, tool
+from pilothouse.tool import Access, Progress, Target, TimeoutMs, tool
 from pilothouse.tools.outcome import Acted, Want, acted, called
 
 
@@ -23,12 +25,40 @@ async def type_text(
     snapshot: Want = None,
 ) -> Result[Acted]:
     """Type into a field, replacing its text unless clear is false."""
-    filled = await fill(tab, await locate(tab, target), text, clear=clear)
+    element = await locate(tab, target)
+    filled = await fill(tab, element, text, clear=clear)
     done = f"typed into {called(filled.role, filled.name)}"
     if submit and not tab.dialog:
-        await hand.press_key(tab, "Enter")
+        await hand.press_key(tab, "Enter", frame=element.frame)
         done += " and pressed Enter"
-    return await acted(tab, done, filled.note, snapshot)
+    return await acted(tab, done, filled.note, snapshot, sends=submit)
+
+
+@tool(Access.WRITE, example={"target": "#name", "text": "Ada", "delay_ms": 10}, synonyms={"delay": "delay_ms"})
+async def slow_type(
+    tab: Tab,
+    target: Target,
+    text: Annotated[str, Meta(max_length=20_000)],
+    progress: Progress,
+    delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = 50,
+    clear: bool = True,
+    timeout_ms: TimeoutMs = 120_000,
+    snapshot: Want = None,
+) -> Result[Acted]:
+    """Type key by key, with a pause after each."""
+    if len(text) * delay_ms > timeout_ms:
+        raise Failure(
+            "bad_request",
+            f"{len(text)} keys every {delay_ms} ms take longer than {timeout_ms} ms",
+            suggestions=["give a shorter delay_ms or a longer timeout_ms, or use type_text"],
+        )
+
+    async def report(done: int) -> None:
+        await progress(done, len(text), "typing")
+
+    element = await locate(tab, target)
+    filled = await typist.type_slowly(tab, element, text, delay_s=delay_ms / 1000, clear=clear, report=report)
+    return await acted(tab, f"typed into {called(filled.role, filled.name)}", filled.note, snapshot, sends="\n" in text)
 
 
 @tool(Access.WRITE, core=True, example={"key": "Enter"})
@@ -41,4 +71,4 @@ async def press_key(
     """Press a key in the focused element."""
     await hand.press_key(tab, key, count)
     times = f" {count} times" if count > 1 else ""
-    return await acted(tab, f"pressed {key}{times}", want=snapshot)
+    return await acted(tab, f"pressed {key}{times}", want=snapshot, sends=True)

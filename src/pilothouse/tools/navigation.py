@@ -20,6 +20,14 @@ class Arrived(msgspec.Struct, omit_defaults=True):
     note: str = ""
 
 
+class Place(msgspec.Struct):
+    url: str
+
+
+class Title(msgspec.Struct):
+    title: str
+
+
 def _arrived(tab: Tab, arrival: way.Arrival) -> Result[Arrived]:
     tab.told_url = arrival.url
     status = f" ({arrival.status})" if arrival.status >= 400 else ""
@@ -32,6 +40,7 @@ def _arrived(tab: Tab, arrival: way.Arrival) -> Result[Arrived]:
     Access.VISIT,
     core=True,
     live=False,
+    opens=True,
     example={"url": "/small.html"},
     aliases=("browser.goto", "browser_navigate"),
 )
@@ -59,3 +68,26 @@ async def go_forward(tab: Tab, timeout_ms: TimeoutMs = DEFAULT_MS) -> Result[Arr
 async def reload(tab: Tab, wait_until: WaitUntil = "load", timeout_ms: TimeoutMs = DEFAULT_MS) -> Result[Arrived]:
     """Load the page again."""
     return _arrived(tab, await way.reload(tab, wait_until, timeout_ms / 1000))
+
+
+@tool(Access.READ, live=False, example={"timeout_ms": 1000})
+async def wait_for_navigation(
+    tab: Tab, wait_until: WaitUntil = "load", timeout_ms: TimeoutMs = DEFAULT_MS
+) -> Result[Arrived]:
+    """Wait for the next page, or the one the last action has begun or brought."""
+    return _arrived(tab, await way.next_navigation(tab, wait_until, timeout_ms / 1000))
+
+
+@tool(Access.READ, live=False, example={})
+async def get_current_url(tab: Tab) -> Result[Place]:
+    """The address of the tab."""
+    tab.told_url = tab.url
+    return Result(tab.url, Place(tab.url))
+
+
+@tool(Access.READ, live=False, example={})
+async def get_page_title(tab: Tab) -> Result[Title]:
+    """The title of the page."""
+    if not tab.hindrance() and not tab.bound_for:
+        await tab.learn_title()  # a page too busy to answer has the title it had
+    return Result("" if tab.title else "the page has no title", Title(tab.title), page=tab.title)

@@ -1,13 +1,18 @@
-"""Network: what the page asked for and what came back."""
+"""Network: what the page asked for and what came back; what is blocked or answered in the network's place."""
 
+import asyncio
 import base64
+import binascii
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser import patterns
+from pilothouse.browser import files, har, patterns
+from pilothouse.browser.intercept import TYPES, Answer, Rule
 from pilothouse.browser.network import Request
+from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from pilothouse.result import Result
@@ -15,7 +20,11 @@ from pilothouse.tool import Access, tool
 from pilothouse.tools.outcome import newer
 
 Status = Annotated[int, Meta(ge=0, le=999)]
+Pattern = Annotated[str, Meta(min_length=1, max_length=2000, description="part, or glob with *")]
+Headers = Annotated[dict[str, Annotated[str, Meta(max_length=8000)]], Meta(max_length=50)]
 BODY_SHOWN = 10_000
+_PATTERN_NAMES = {"url": "pattern", "url_pattern": "pattern", "urlPattern": "pattern"}
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}")
 
 
 class Log(msgspec.Struct):
@@ -26,6 +35,21 @@ class Log(msgspec.Struct):
 
 class Detail(msgspec.Struct):
     request: dict[str, Any]
+
+
+class Cleared(msgspec.Struct):
+    cleared: int
+
+
+class Ruled(msgspec.Struct):
+    rule: str
+    rules: int
+
+
+class Saved(msgspec.Struct):
+    path: str
+    requests: int
+    size_bytes: int
 
 
 @tool(Access.READ, core=True, live=False, example={"status_min": 400}, aliases=("browser.network.getRecent",))
@@ -80,6 +104,123 @@ async def get_network_request(
     return Result("", Detail(detail), page=_printed(detail))
 
 
+@tool(Access.VISIT, live=False, example={})
+async def clear_network_log(tab: Tab) -> Result[Cleared]:
+    """Forget the tab's requests that have ended."""
+    count = tab.network.clear()
+    return Result(f"{count} requests forgotten", Cleared(count))
+
+
+@tool(Access.WRITE, example={"pattern": "*/ads/*"}, synonyms={**_PATTERN_NAMES, "types": "type"})
+async def block_url(
+    session: Session,
+    pattern: Pattern,
+    type: Annotated[list[str], Meta(max_length=20, description="Image, Script, Fetch …")] = [],  # noqa: A002
+) -> Result[Ruled]:
+    """Fail requests of the session's pages and workers."""
+    if unknown := [one for one in type if one.lower() not in TYPES]:
+        raise Failure(
+            "bad_request", f"there is no type {unknown[0][:40]!r}", suggestions=[f"types: {', '.join(TYPES.values())}"]
+        )
+    types = {TYPES[one.lower()] for one in type}
+    return await _add(session, pattern, types=tuple(types | {"XHR"} if "Fetch" in types else types))
+
+
+@tool(
+    Access.WRITE,
+    example={"pattern": "*/api/user", "body": '{"name":"Ada"}'},
+    synonyms={**_PATTERN_NAMES, "status_code": "status", "contentType": "content_type", "response_body": "body"},
+)
+async def mock_url(
+    session: Session,
+    pattern: Pattern,
+    status: Annotated[int, Meta(ge=200, le=599)] = 200,
+    body: Annotated[str, Meta(max_length=5_000_000)] = "",
+    body_base64: Annotated[str, Meta(max_length=7_000_000)] = "",
+    content_type: Annotated[str, Meta(max_length=200)] = "",
+    headers: Headers = {},
+    method: Annotated[str, Meta(max_length=20)] = "",
+    times: Annotated[int, Meta(ge=0, le=1_000_000, description="0: always")] = 0,
+    delay_ms: Annotated[int, Meta(ge=0, le=60_000)] = 0,
+) -> Result[Ruled]:
+    """Answer requests of the session in the server's place."""
+    if body and body_base64:
+        raise Failure("bad_request", "mock_url takes body or body_base64, not both")
+    data = _decoded(body_base64) if body_base64 else body.encode("utf-8", "replace")
+    kind = content_type or ("application/octet-stream" if body_base64 else _kind(body))
+    answer = Answer(status, _checked(headers, kind if data or content_type else ""), data, delay_ms)
+    return await _add(session, pattern, answer=answer, method=method.upper(), times=times)
+
+
+@tool(Access.WRITE, example={})
+async def clear_intercepts(
+    session: Session, rule: Annotated[str, Meta(max_length=20, description="only this one")] = ""
+) -> Result[Cleared]:
+    """Take back block_url and mock_url."""
+    gone = session.rules.remove(rule)
+    if rule and not gone:
+        raise Failure("not_found", f"there is no rule {rule!r}", suggestions=["without `rule` all are taken back"])
+    await session.open()
+    await session.context.intercept.apply()
+    return Result(f"{len(gone)} rules taken back", Cleared(len(gone)))
+
+
+@tool(Access.SENSITIVE, example={})
+async def export_har(
+    session: Session,
+    tab: Annotated[str, Meta(description="default: all")] = "",
+    bodies: bool = False,
+) -> Result[Saved]:
+    """Write the network log to a HAR file, secrets masked."""
+    tabs = [await session.tab(tab)] if tab else session.tabs
+    terms = session.context.terms
+    data, count = await har.archive(tabs, terms, bodies=bodies)
+    if len(data) + session.context.downloads.kept_bytes() > terms.quota_bytes:
+        raise Failure(
+            "over_limit",
+            f"the archive takes {len(data)} bytes, more than files of a session may",
+            suggestions=["leave `bodies` out", "clear_network_log first"],
+        )
+    path = await asyncio.to_thread(files.keep, session.folder, "network.har", data)
+    return Result(f"{count} requests: {path}", Saved(str(path), count, len(data)))
+
+
+async def _add(session: Session, pattern: str, **fields: Any) -> Result[Ruled]:
+    await session.open()
+    rule = session.rules.add(pattern, **fields)
+    await session.context.intercept.apply()
+    return Result(_announced(rule), Ruled(rule.id, len(session.rules)))
+
+
+def _announced(rule: Rule) -> str:
+    if rule.answer is None:
+        return f"{rule.id} blocks {rule.pattern}"
+    often = f", {rule.times} times" if rule.times else ""
+    return f"{rule.id} answers {rule.pattern} with {rule.answer.status}{often}"
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise Failure("bad_request", "body_base64 is not base64") from None
+
+
+def _kind(body: str) -> str:
+    """What a body looks like, when nobody says what it is."""
+    first = body.lstrip()[:1]
+    kind = "application/json" if first in ("{", "[") else "text/html" if first == "<" else "text/plain"
+    return f"{kind}; charset=utf-8"
+
+
+def _checked(headers: dict[str, str], kind: str) -> tuple[tuple[str, str], ...]:
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name) or not value.isascii() or any(one in value for one in "\r\n\0"):
+            raise Failure("bad_request", f"the header {name[:60]!r} cannot be sent")
+    named = {name.lower() for name in headers}
+    return (*headers.items(), *((("Content-Type", kind),) if kind and "content-type" not in named else ()))
+
+
 async def _response(tab: Tab, request: Request) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "status_text": request.status_text,
@@ -96,7 +237,7 @@ async def _response(tab: Tab, request: Request) -> dict[str, Any]:
     except LookupError as gone:
         return {**answer, "body_missing": str(gone)}
     if encoded and not request.mime_type.startswith(("text/", "application/json")):
-        return {**answer, "response_body": f"({len(body) * 3 // 4} bytes of {request.mime_type})"}
+        return {**answer, "response_body": f"({len(base64.b64decode(body))} bytes of {request.mime_type})"}
     text = base64.b64decode(body).decode("utf-8", "replace") if encoded else body
     return {**answer, "response_body": _cut(text, tab.terms.body_max_bytes)}
 
@@ -125,6 +266,8 @@ def _brief(one: Request) -> dict[str, Any]:
         "size_bytes": one.size_bytes,
         "started_ms": one.started_ms,
         "failure": one.failure,
+        "mocked": one.mocked,
+        "worker": one.worker,
         "from_cache": one.from_cache,
         "pending": not one.done,
     }
@@ -133,8 +276,8 @@ def _brief(one: Request) -> dict[str, Any]:
 
 def _line(one: Request) -> str:
     outcome = one.failure or (str(one.status) if one.status else "pending")
-    redirect = f" -> {one.redirected_to}" if one.redirected_to else ""
-    return f"{one.id} {one.method} {one.url[:200]} {outcome} {one.type} {one.duration_ms:.0f} ms{redirect}"
+    tail = f" -> {one.redirected_to}" if one.redirected_to else f" ({one.mocked})" if one.mocked else ""
+    return f"{one.id} {one.method} {one.url[:200]} {outcome} {one.type} {one.duration_ms:.0f} ms{tail}"
 
 
 def _printed(detail: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """What the tools that act have in common: their data, and the snapshot they bring along when asked.
 
-Above: mouse, keyboard, forms. Below: browser, result.
+Above: mouse, keyboard, forms, refs, touch. Below: browser, result.
 """
 
 from typing import Literal
@@ -14,25 +14,60 @@ from pilothouse.result import Result
 Want = Literal["diff", "full"] | None
 
 
+class Invalid(msgspec.Struct, frozen=True):
+    field: str
+    message: str
+
+
 class Acted(msgspec.Struct, omit_defaults=True):
     done: str
     note: str = ""
     snapshot: str = ""
+    status: int = 0
+    invalid: list[Invalid] = []
 
 
 def called(role: str, name: str) -> str:
     return f'{role} "{name}"' if name else role
 
 
-async def acted(tab: Tab, done: str, note: str = "", want: Want = None) -> Result[Acted]:
-    """One line, and what the page looks like now if that was asked for."""
-    text = f"{done} ({note})" if note else done
-    if want is None or tab.closed or tab.dialog:
-        return Result(text, Acted(done, note))
+async def acted(tab: Tab, done: str, note: str = "", want: Want = None, *, sends: bool = False) -> Result[Acted]:
+    """One line, and what the page looks like now if that was asked for.
+
+    An action that `sends` a form also tells which fields keep it from being sent.
+    """
+    data = Acted(done, note, status=_refusal(tab), invalid=_invalid(tab) if sends else [])
+    notes = [note] if note else []
+    if data.status:
+        notes.append(f"the server answered {data.status}")
+    if data.invalid:
+        notes.append(f"not valid: {', '.join(one.field for one in data.invalid)}")
+    data.note = "; ".join(notes)
+    text = f"{done} ({data.note})" if data.note else done
+    lines = [f"{one.field}: {one.message}" for one in data.invalid]
+    if want and not tab.closed and not tab.dialog:
+        data.snapshot = await _seen(tab, want)
+        lines.append(data.snapshot)
+    return Result(text, data, page="\n".join(lines))
+
+
+def _refusal(tab: Tab) -> int:
+    """The status of the page that the action led to, if it is one of failure."""
+    if tab.mark is None or tab.document is tab.mark.document:
+        return 0
+    request = tab.network.by_loader(tab.document.loader_id)
+    return request.status if request and request.status >= 400 else 0
+
+
+def _invalid(tab: Tab) -> list[Invalid]:
+    refused = tab.mark.refused if tab.mark else []
+    return [Invalid(called(one["role"], one["name"]), one["message"]) for one in refused]
+
+
+async def _seen(tab: Tab, want: Want) -> str:
     await tab.ready()
     seen = await snapshot.take(tab, snapshot.Options(diff=want == "diff", budget=tab.terms.snapshot_budget))
-    page = "(the page looks as before)" if seen.unchanged else seen.text
-    return Result(text, Acted(done, note, page), page=page)
+    return "(the page looks as before)" if seen.unchanged else seen.text
 
 
 def newer(number: int, time_ms: int, since: int) -> bool:

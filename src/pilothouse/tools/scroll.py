@@ -5,12 +5,14 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser.locate import optional_scope
+from pilothouse.browser.input import CHECK_TIMEOUT_S, note_of, raise_if_unfit
+from pilothouse.browser.locate import locate, optional_scope
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from pilothouse.result import Result
-from pilothouse.tool import Access, tool
+from pilothouse.tool import Access, Target, tool
+from pilothouse.tools.outcome import called
 
 Pixels = Annotated[int, Meta(ge=-1_000_000, le=1_000_000)]
 
@@ -21,20 +23,65 @@ class Scrolled(msgspec.Struct):
     x: int = 0
 
 
+Direction = Literal["up", "down", "left", "right"]
+End = Literal["top", "bottom"]
+
+
+class Shown(msgspec.Struct, omit_defaults=True):
+    shown: str
+    x: int
+    y: int
+    note: str = ""
+
+
 @tool(Access.VISIT, core=True, example={"direction": "down"})
 async def scroll(
     tab: Tab,
-    direction: Literal["up", "down", "left", "right"] | None = None,
+    direction: Direction | None = None,
     dx: Pixels = 0,
     dy: Pixels = 0,
     target: str | list[str] | None = None,
-    to: Literal["top", "bottom"] | None = None,
+    to: End | None = None,
 ) -> Result[Scrolled]:
     """Scroll the page, or what scrolls at target."""
+    return await _scrolled(tab, target, direction, (dx, dy), to)
+
+
+@tool(Access.VISIT, example={"target": "#name", "direction": "down"})
+async def scroll_element(
+    tab: Tab,
+    target: Target,
+    direction: Direction | None = None,
+    dx: Pixels = 0,
+    dy: Pixels = 0,
+    to: End | None = None,
+) -> Result[Scrolled]:
+    """Scroll inside an element, or in what scrolls around it."""
+    if not (direction or dx or dy or to):
+        direction = "down"
+    return await _scrolled(tab, target, direction, (dx, dy), to)
+
+
+@tool(Access.VISIT, example={"target": "#go"})
+async def scroll_into_view(tab: Tab, target: Target) -> Result[Shown]:
+    """Scroll until an element is in view."""
+    element = await locate(tab, target)
+    mark = Mark(tab, element.frame)
+    seen = await element.world.call("intoView", element.local, timeout=CHECK_TIMEOUT_S)
+    raise_if_unfit(element, seen)
+    await settle(tab, mark)
+    name, note = called(seen["role"], seen["name"]), note_of(element, seen)
+    done = f"{name} is in view" if seen["moved"] else f"{name} was in view already"
+    return Result(f"{done} ({note})" if note else done, Shown(name, seen["x"], seen["y"], note))
+
+
+async def _scrolled(
+    tab: Tab, target: str | list[str] | None, direction: Direction | None, by: tuple[int, int], to: End | None
+) -> Result[Scrolled]:
     frame, local = await optional_scope(tab, target)
     world = await tab.frames.ready(frame, 10)
     mark = Mark(tab, frame)
-    moved = await world.call("scroll", {"ref": local, "direction": direction, "dx": dx, "dy": dy, "to": to})
+    moved = await world.call("scroll", {"ref": local, "direction": direction, "dx": by[0], "dy": by[1], "to": to})
     if moved.get("fail"):
         raise Failure("stale_ref", "the element is gone", suggestions=["take a new snapshot"])
     await settle(tab, mark)

@@ -1,21 +1,18 @@
 """Sessions: browsers of one's own, side by side."""
 
+import time
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from pilothouse.browser import state
-from pilothouse.browser.session import Options, Session
+from pilothouse.browser.session import Session
 from pilothouse.browser.sessions import OwnSessions
 from pilothouse.errors import Failure
+from pilothouse.profiles import Size
 from pilothouse.result import Result
 from pilothouse.tool import Access, TimeoutMs, tool
-
-
-class Viewport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    width: Annotated[int, Meta(ge=100, le=10_000)]
-    height: Annotated[int, Meta(ge=100, le=10_000)]
 
 
 class Opened(msgspec.Struct):
@@ -46,22 +43,27 @@ class Carried(msgspec.Struct, omit_defaults=True):
 async def open_session(
     sessions: OwnSessions,
     browser: Literal["isolated", "profile", "extension", "remote"] | None = None,
-    viewport: Viewport | None = None,
+    profile: Annotated[str, Meta(max_length=200)] = "",
+    viewport: Size | None = None,
     user_agent: Annotated[str, Meta(max_length=1000)] = "",
     timeout_ms: TimeoutMs | None = None,
     mode: Literal["auto", "ask", "readonly"] | None = None,
     headless: bool | None = None,
+    allowed_domains: Annotated[list[Annotated[str, Meta(max_length=300)]], Meta(max_length=500)] = [],
+    proxy: Annotated[str, Meta(max_length=2000)] = "",
     storage_state: Annotated[str, Meta(max_length=100)] = "",
 ) -> Result[Opened]:
     """Open a separate browser session (own cookies, own tabs)."""
-    defaults = sessions.defaults
-    options = Options(
-        browser=browser or defaults.browser,
-        headless=defaults.headless if headless is None else headless,
+    kind = browser or ("profile" if profile else sessions.defaults.browser)
+    defaults = await sessions.options_for(kind, profile, headless=headless)
+    options = msgspec.structs.replace(
+        defaults,
         viewport=(viewport.width, viewport.height) if viewport else defaults.viewport,
         user_agent=user_agent,
         timeout_ms=timeout_ms or defaults.timeout_ms,
         mode=mode or defaults.mode,
+        allowed_domains=tuple(allowed_domains),
+        proxy=proxy,
     )
     session = await sessions.open(options)
     if storage_state:
@@ -76,11 +78,18 @@ async def open_session(
 @tool(Access.READ, example={})
 async def list_sessions(sessions: OwnSessions) -> Result[Listed]:
     """List your open sessions."""
+    now, own = time.time(), sessions.all()
     listed: list[dict[str, Any]] = [
-        {"session": one.id, "browser": one.options.browser, "tabs": [tab.url for tab in one.tabs]}
-        for one in sessions.all()
+        {
+            "session": one.id,
+            "browser": one.options.browser,
+            "profile": one.options.profile,
+            "tabs": [tab.url for tab in one.tabs],
+            "age_s": int(now - one.opened_at),
+        }
+        for one in own
     ]
-    lines = [f"{one.id} {one.options.browser} {len(one.tabs)} tabs" for one in sessions.all()]
+    lines = [f"{one.id} {_kind(one)} {len(one.tabs)} tabs, {_age(now - one.opened_at)} old" for one in own]
     return Result("\n".join(lines) or "no session is open", Listed(listed))
 
 
@@ -119,3 +128,11 @@ def _carried(name: str, kept: state.Kept) -> Carried:
 
 def _skipped(kept: state.Kept) -> str:
     return f"; {len(kept.skipped)} origins could not be reached" if kept.skipped else ""
+
+
+def _kind(session: Session) -> str:
+    return f"profile {session.options.profile}" if session.options.profile else session.options.browser
+
+
+def _age(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

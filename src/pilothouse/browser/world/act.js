@@ -97,7 +97,7 @@ ph.check = async (n, { enabled = true, waitMs = 1000 } = {}) => {
     const { el, twin } = found;
     await stillness(el);
     const spot = enabled && isOff(el) ? { fail: "disabled" } : place(el);
-    if (!spot.fail) { begin(); return { ...spot, twin, ...named(el) }; }
+    if (!spot.fail) { begin(el); return { ...spot, twin, ...named(el) }; }
     if (performance.now() >= end) return { ...spot, ...named(el) };
     await nextChange(Math.min(100, end - performance.now()));
   }
@@ -128,6 +128,25 @@ ph.frameHit = (n, x, y) => {
   return !el || !hit || lands(hit, el) ? { ok: true } : { fail: "covered", by: brief(hit) };
 };
 ph.refOf = (el) => refs.of(el);
+// What lies at a point of the window, for a press that names no element.
+ph.at = (x, y) => {
+  const hit = deepHit(x, y);
+  begin();
+  return { inside: x >= 0 && y >= 0 && x < innerWidth && y < innerHeight, width: innerWidth, height: innerHeight, ...(hit ? named(hit) : { role: "", name: "" }) };
+};
+ph.focus = (n) => {
+  const found = living(n);
+  if (found.fail) return found;
+  const { el, twin } = found;
+  const field = el instanceof HTMLLabelElement && controlOf(el) ? controlOf(el) : el;
+  if (!isVisible(field)) return { fail: "hidden", ...named(field) };
+  if (isOff(field)) return { fail: "disabled", ...named(field) };
+  begin();
+  if (!insideView(rectOf(field))) toMiddle(field);
+  focusOn(field, { preventScroll: true });
+  const held = focusedElement();
+  return { twin, fail: held && composedContains(field, held) ? undefined : "no_focus", ...named(field) };
+};
 ph.box = (n) => {
   const { el, fail } = living(n);
   if (fail) return { fail };

@@ -13,6 +13,8 @@ const multipleOf = getter(HTMLSelectElement.prototype, "multiple");
 const readOnlyOf = getter(HTMLInputElement.prototype, "readOnly");
 const areaReadOnlyOf = getter(HTMLTextAreaElement.prototype, "readOnly");
 
+const createIn = uncurry(Document.prototype.createElement);
+
 const TYPED = words("text search url tel email password number");
 
 // The control itself, when a label, a wrapper or a custom element with one field was named.
@@ -42,7 +44,7 @@ function kindOf(el) {
 }
 
 // What kind of field this is, focused and (to replace its text) selected, or why it cannot be filled.
-ph.enter = async (n, { clear = true, waitMs = 1000 } = {}) => {
+ph.enter = async (n, { clear = true, value = "", waitMs = 1000 } = {}) => {
   const end = performance.now() + waitMs;
   for (;;) {
     const found = living(n);
@@ -52,7 +54,9 @@ ph.enter = async (n, { clear = true, waitMs = 1000 } = {}) => {
     const answer = { kind, ref: refs.of(el), twin: found.twin, ...named(el) };
     const fail = unfit(el, kind);
     if (!fail) {
-      begin();
+      const counts = el instanceof HTMLInputElement && inputTypeOf(el) === "number";
+      if (clear && counts && !acceptable(el, value.trim())) return { ...answer, fail: "refused", type: "number" };
+      begin(el);
       if (kind === "text") select(el, clear);
       return { ...answer, checked: kind === "check" ? checkedState(el, roleOf(el)) === "checked" : undefined };
     }
@@ -98,15 +102,40 @@ ph.fileField = (n) => {
 
 const announce = (el, ...types) => types.forEach((type) => el.dispatchEvent(new Event(type, { bubbles: true, composed: true })));
 
+// What a field of this type would make of a value, found out without touching the field: "" when it does not take it.
+function tried(el, value) {
+  const type = inputTypeOf(el);
+  if (type === "color") return hexOf(value);
+  if (type === "range") return value.trim() && Number.isFinite(Number(value)) ? value : "";
+  const probe = createIn(document, "input");
+  probe.type = type;
+  setInput(probe, value);
+  return inputValueOf(probe);
+}
+const acceptable = (el, value) => value === "" || tried(el, value) !== "";
+
+// Any opaque CSS colour as #rrggbb. A canvas keeps the colour it has when it is given none: two begun differently agree.
+function hexOf(value) {
+  const [one, other] = ["#000000", "#ffffff"].map((start) => {
+    const brush = new OffscreenCanvas(1, 1).getContext("2d");
+    brush.fillStyle = start;
+    brush.fillStyle = value;
+    return brush.fillStyle;
+  });
+  return one === other && /^#[0-9a-f]{6}$/.test(one) ? one : "";
+}
+
 // Date, time, colour, range: no keys lead to a value reliably, so it is set and announced.
 ph.put = (n, value) => {
   const el = refs.get(n);
+  const type = inputTypeOf(el);
+  if (!acceptable(el, value)) return { fail: "refused", type };
   focusOn(el, { preventScroll: true });
-  setInput(el, value);
-  const now = inputValueOf(el);
-  if (now !== value && value !== "" && inputTypeOf(el) !== "range") return { fail: "refused", type: inputTypeOf(el), value: now };
+  setInput(el, value === "" ? "" : tried(el, value));
   announce(el, "input", "change");
-  return { value: now };
+  const now = inputValueOf(el);
+  const same = now === value || (type === "range" && Number(now) === Number(value)) || (type === "color" && now === hexOf(value));
+  return { value: now, changed: value !== "" && !same };
 };
 
 // Choose by value, label or position; every wanted option has to exist.

@@ -1,5 +1,5 @@
 // Scrolling: the page, or the nearest thing around an element that scrolls.
-// Above: the tool `scroll`. Below: dom.js, act.js.
+// Above: the tools of scroll.py, browser/touch.py. Below: dom.js, act.js.
 
 function scrollerOf(el) {
   for (let node = el, i = 0; node && i < 20000; node = parentOf(node), i++) {
@@ -37,4 +37,37 @@ ph.scroll = ({ ref = 0, direction = null, dx = 0, dy = 0, to = null } = {}) => {
     atEnd: box.scrollTop + height >= scrollHeightOf(box) - 2,
     moved: box.scrollLeft !== before[0] || box.scrollTop !== before[1],
   };
+};
+
+// Into view, unless it is there already and nothing lies over its middle.
+ph.intoView = (n) => {
+  const { el, twin, fail } = living(n);
+  if (fail) return { fail };
+  if (!isVisible(el)) return { fail: "hidden", ...named(el) };
+  begin();
+  const before = rectOf(el);
+  const hit = insideView(before) && deepHit(before.left + before.width / 2, before.top + before.height / 2);
+  if (!hit || !lands(hit, el)) toMiddle(el);
+  const { left, top } = rectOf(el);
+  return { x: Math.round(left), y: Math.round(top), moved: left !== before.left || top !== before.top, twin, ...named(el) };
+};
+
+// A swipe goes on by itself for a while: `scrollend` tells when it rests.
+let rolling = false;
+let rested = () => {};
+const roll = () => { rolling = true; };
+const rest = () => { rolling = false; rested(); };
+ph.watchScroll = () => {
+  rolling = false;
+  addEventListener("scroll", roll, true);
+  addEventListener("scrollend", rest, true);
+  return { width: innerWidth, height: innerHeight };
+};
+ph.scrollRest = async (ms) => {
+  await turn();
+  const over = new Promise((resolve) => { rested = resolve; });
+  if (rolling) await Promise.race([over, later(ms)]);
+  removeEventListener("scroll", roll, true);
+  removeEventListener("scrollend", rest, true);
+  return { x: Math.round(scrollX), y: Math.round(scrollY) };
 };

@@ -23,7 +23,7 @@ function nextChange(ms) {
 // until nothing does. Answers how many changes there were since the action was begun (`begin`) or the last tick.
 const RESTLESS_MS = 150;
 let seenChanges = 0;
-const begin = () => { seenChanges = pulse(); };
+const begin = (el = null) => { seenChanges = pulse(); watchRefusals(el); };
 ph.tick = async () => {
   const end = performance.now() + RESTLESS_MS;
   const first = seenChanges;
@@ -32,7 +32,7 @@ ph.tick = async () => {
     await later(0);  // in line behind every timer that is due, however late a busy machine has made it
     const before = seenChanges;
     begin();
-    if (seenChanges === before || performance.now() > end) return seenChanges - first;
+    if (seenChanges === before || performance.now() > end) return { changes: seenChanges - first, refused: refused() };
   }
 };
 ph.page = () => ({ url: location.href, title: titleOf(document) });
@@ -44,13 +44,22 @@ const visibleMatch = (target) => {
   return { ...found, ref: index >= 0 ? found.matches[index] : 0 };
 };
 
-const shown = (n) => { const el = refs.get(n); return !!el && connectedOf(el) && isVisible(el); };
+const attached = (n) => { const el = refs.get(n); return !!el && connectedOf(el); };
+const shown = (n) => attached(n) && isVisible(refs.get(n));
+
+const STATES = {
+  visible: (there, seen) => seen, hidden: (there, seen) => !seen, attached: (there) => there, detached: (there) => !there,
+};
 
 // What is to go may be a text or a target ("dialog" is both): it is there as long as it is either.
 // One look: which of the conditions holds now? Answers its name, or "".
-ph.holdsNow = ({ text, gone, target, ref, goneRef }) => {
-  if (ref && shown(ref)) return { met: "target" };
-  if (goneRef && !shown(goneRef)) return { met: "gone" };
+ph.holdsNow = ({ text, gone, target, state, query, stateRef }) => {
+  if (stateRef && STATES[state](attached(stateRef), shown(stateRef))) return { met: state };
+  if (query) {
+    const found = visibleMatch(query);
+    if (found.error) return { error: found.error };
+    if (STATES[state](found.matches.length > 0, !!found.ref)) return { met: state };
+  }
   if (text && holdsText(text)) return { met: "text" };
   if (target) {
     const found = visibleMatch(target);

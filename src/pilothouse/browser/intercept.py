@@ -1,0 +1,297 @@
+"""Requests that are blocked or answered by us instead of the network, through the Fetch domain.
+
+Above: context and tab join every target before it runs; session rules and, later, the policy are layers. Below:
+patterns, cdp. Fetch is on only while a layer has something to say, and only for the addresses it speaks of: a request
+that is stopped for us costs 1.8 ms (M). Every request that is stopped gets an answer, whatever goes wrong.
+"""
+
+import asyncio
+import base64
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import msgspec
+
+from pilothouse.browser import patterns
+from pilothouse.cdp.connection import Channel, ProtocolError
+from pilothouse.errors import Failure
+
+log = logging.getLogger(__name__)
+
+MAX_RULES = 100
+APPLY_S = 5.0
+_NOTHING: dict[str, Any] = {"patterns": [{"urlPattern": "nothing:"}]}
+_NO_BODY = {204, 205, 304}
+# As the browser calls them; callers may write them in any case. Before a request is sent, fetch is XHR to it (M).
+TYPES = {
+    one.lower(): one
+    for one in (
+        "Document", "Stylesheet", "Image", "Media", "Font", "Script", "TextTrack", "XHR", "Fetch", "EventSource",
+        "Manifest", "Ping", "CSPViolationReport", "Other",
+    )
+}  # fmt: skip
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a mocked request gets."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    delay_ms: int = 0
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A request that was stopped."""
+
+    url: str
+    method: str
+    type: str
+    headers: dict[str, str]  # names in lower case
+
+    @property
+    def preflight_for(self) -> str:
+        """The method that a CORS preflight asks about; empty when it is none."""
+        return self.headers.get("access-control-request-method", "") if self.method == "OPTIONS" else ""
+
+
+class Rule(msgspec.Struct, eq=False):
+    """`answer` mocks, none blocks. `times` 0 is for ever."""
+
+    id: str
+    pattern: str
+    fits: Callable[[str], bool]
+    types: tuple[str, ...] = ()
+    method: str = ""
+    answer: Answer | None = None
+    times: int = 0
+    used: int = 0
+    waiting: int = 0  # answers that are still delayed
+
+    @property
+    def spent(self) -> bool:
+        return bool(self.times) and self.used >= self.times
+
+    @property
+    def said(self) -> str:
+        return f"{'mocked' if self.answer else 'blocked'} by {self.id} ({self.pattern})"
+
+    def means(self, asked: Asked) -> bool:
+        """A preflight is asked on behalf of the request that follows, so a mock for that one answers it, too."""
+        method = (self.answer and asked.preflight_for) or asked.method
+        return (
+            not self.spent
+            and (not self.method or self.method == method)
+            and (not self.types or asked.type in self.types)
+            and self.fits(asked.url)
+        )
+
+
+class Tell(Protocol):
+    def __call__(self, browser_id: str, url: str, said: str, *, blocked: bool) -> None: ...
+
+
+class Layer(Protocol):
+    """Somebody who may decide about requests. Layers are asked in order; the first that knows a rule decides."""
+
+    owner: str
+
+    def patterns(self) -> Iterable[dict[str, Any]]: ...
+    def find(self, asked: Asked) -> Rule | None: ...
+
+
+class Rules:
+    """The rules of one session; the newest is asked first."""
+
+    owner = "session"
+
+    def __init__(self) -> None:
+        self._rules: dict[str, Rule] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return sum(not rule.spent for rule in self._rules.values())
+
+    def add(self, pattern: str, **fields: Any) -> Rule:
+        self._rules = {rule.id: rule for rule in self._rules.values() if not rule.spent or rule.waiting}
+        if len(self._rules) >= MAX_RULES:
+            raise Failure(
+                "over_limit", f"this session has {MAX_RULES} rules", suggestions=["clear_intercepts removes them"]
+            )
+        if pattern.lower().startswith(("ws:", "wss:")):
+            raise Failure(
+                "unsupported",
+                "WebSockets cannot be stopped by their address",
+                suggestions=["open_session(allowed_domains=[…]) keeps a session from other hosts, by any protocol"],
+            )
+        self._count += 1
+        name = f"{'m' if fields.get('answer') else 'b'}{self._count}"
+        rule = self._rules[name] = Rule(name, pattern, patterns.address(pattern), **fields)
+        return rule
+
+    def remove(self, name: str = "") -> list[Rule]:
+        """Take back one rule or all; the answer is what was in force."""
+        gone = [rule for rule in self._rules.values() if name in ("", rule.id)]
+        for rule in gone:
+            del self._rules[rule.id]
+        return [rule for rule in gone if not rule.spent]
+
+    def patterns(self) -> Iterable[dict[str, Any]]:
+        for rule in self._rules.values():
+            if rule.spent and not rule.waiting:
+                continue
+            address = _browser_pattern(rule.pattern)
+            yield from ({"urlPattern": address, "resourceType": one} for one in rule.types)
+            if not rule.types:
+                yield {"urlPattern": address}
+
+    def find(self, asked: Asked) -> Rule | None:
+        return next((rule for rule in reversed(self._rules.values()) if rule.means(asked)), None)
+
+
+class Intercept:
+    """All targets of a context, held to its layers: those of the policy first, then those of the session."""
+
+    def __init__(self) -> None:
+        self.layers: list[Layer] = []
+        self._channels: dict[str, Channel] = {}
+        self._early: set[str] = set()
+
+    def join(self, channel: Channel, tell: Tell, *, early: bool = False) -> None:
+        """A target that is about to run; what its requests came to is told. `early`: it listens to rules that come
+        later only if Fetch was on when it began (shared workers, M)."""
+        channel.on("Fetch.requestPaused", lambda p: self._paused(channel, tell, p))
+        channel.on("Fetch.authRequired", lambda p: _without_password(channel, p))
+        self._channels[channel.id] = channel
+        if early:
+            self._early.add(channel.id)
+        if wanted := self._wanted() or (_NOTHING if early else {}):
+            channel.post("Fetch.enable", **wanted)
+
+    def leave(self, channel: Channel) -> None:
+        self._channels.pop(channel.id, None)
+        self._early.discard(channel.id)
+
+    async def apply(self) -> None:
+        """Until what the layers say now is in force in every target."""
+        if posted := self._spread():
+            await asyncio.wait(posted, timeout=APPLY_S)
+
+    def _spread(self) -> list[asyncio.Future[dict[str, Any]]]:
+        wanted = self._wanted()
+        for channel in [one for one in self._channels.values() if one.gone]:
+            self.leave(channel)
+        return [self._put(channel, wanted) for channel in self._channels.values()]
+
+    def _put(self, channel: Channel, wanted: dict[str, Any]) -> asyncio.Future[dict[str, Any]]:
+        wanted = wanted or (_NOTHING if channel.id in self._early else {})
+        if wanted:
+            return channel.post("Fetch.enable", steadfast=True, timeout=APPLY_S, **wanted)
+        return channel.post("Fetch.disable", steadfast=True, timeout=APPLY_S)
+
+    def _wanted(self) -> dict[str, Any]:
+        found = [pattern for layer in self.layers for pattern in layer.patterns()]
+        # Nobody could answer a password dialog: the page gets the 401 instead.
+        return {"patterns": found, "handleAuthRequests": True} if found else {}
+
+    def _paused(self, channel: Channel, tell: Tell, params: dict[str, Any]) -> None:
+        try:
+            asked = _asked(params)
+            rule = next((rule for layer in self.layers if (rule := layer.find(asked))), None)
+            self._decide(channel, tell, params, asked, rule)
+        except Exception:  # a mistake of ours must not leave a page waiting
+            log.exception("a request could not be judged")
+            channel.post("Fetch.failRequest", steadfast=True, requestId=params["requestId"], errorReason="Failed")
+
+    def _decide(self, channel: Channel, tell: Tell, params: dict[str, Any], asked: Asked, rule: Rule | None) -> None:
+        request_id = params["requestId"]
+        if rule is None:
+            channel.post("Fetch.continueRequest", steadfast=True, requestId=request_id)
+            return
+        tell(params.get("networkId", ""), asked.url, rule.said, blocked=rule.answer is None)
+        if rule.answer is None:
+            channel.post("Fetch.failRequest", steadfast=True, requestId=request_id, errorReason="BlockedByClient")
+            return
+        if asked.preflight_for:
+            _fulfill(channel, request_id, 204, _permission(asked), b"")
+            return
+        rule.used += 1
+        rule.waiting += 1
+        delay_s = rule.answer.delay_ms / 1000
+        if delay_s:
+            asyncio.get_running_loop().call_later(delay_s, self._answer, channel, request_id, asked, rule)
+        else:
+            self._answer(channel, request_id, asked, rule)
+
+    def _answer(self, channel: Channel, request_id: str, asked: Asked, rule: Rule) -> None:
+        rule.waiting -= 1
+        answer = rule.answer
+        assert answer
+        body = b"" if asked.method == "HEAD" or answer.status in _NO_BODY else answer.body
+        _fulfill(channel, request_id, answer.status, _headers(answer, asked), body)
+        if rule.spent and not rule.waiting:
+            self._spread()
+
+
+def _browser_pattern(pattern: str) -> str:
+    """The pattern as the browser writes it: `?` stands for any character there, and a backslash takes that away."""
+    escaped = pattern.replace("\\", "\\\\").replace("?", "\\?")
+    return escaped if "*" in pattern else f"*{escaped}*"
+
+
+def _asked(params: dict[str, Any]) -> Asked:
+    request = params["request"]
+    headers = {name.lower(): value for name, value in request["headers"].items()}
+    return Asked(request["url"], request["method"], params.get("resourceType", ""), headers)
+
+
+def _headers(answer: Answer, asked: Asked) -> list[tuple[str, str]]:
+    """A page of another origin may read what was mocked for it, unless the mock says something else about that."""
+    names = {name.lower() for name, _ in answer.headers}
+    headers = list(answer.headers)
+    if "origin" in asked.headers and "access-control-allow-origin" not in names:
+        headers += _open_to(asked)
+    if asked.method == "HEAD" and "content-length" not in names:
+        headers.append(("Content-Length", str(len(answer.body))))
+    return headers
+
+
+def _permission(asked: Asked) -> list[tuple[str, str]]:
+    wanted = asked.headers.get("access-control-request-headers", "")
+    return [
+        *_open_to(asked),
+        ("Access-Control-Allow-Methods", asked.preflight_for),
+        *([("Access-Control-Allow-Headers", wanted)] if wanted else []),
+        ("Access-Control-Max-Age", "0"),  # the permission is the mock's, not the server's
+    ]
+
+
+def _open_to(asked: Asked) -> list[tuple[str, str]]:
+    origin = asked.headers.get("origin", "*")
+    return [("Access-Control-Allow-Origin", origin), ("Access-Control-Allow-Credentials", "true"), ("Vary", "Origin")]
+
+
+def _fulfill(channel: Channel, request_id: str, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+    def refused(reply: asyncio.Future[dict[str, Any]]) -> None:
+        if not reply.cancelled() and isinstance(reply.exception(), ProtocolError):
+            log.warning("a mock was refused: %s", reply.exception())
+            channel.post("Fetch.failRequest", steadfast=True, requestId=request_id, errorReason="Failed")
+
+    channel.post(
+        "Fetch.fulfillRequest",
+        steadfast=True,
+        requestId=request_id,
+        responseCode=status,
+        responseHeaders=[{"name": name, "value": value} for name, value in headers],
+        body=base64.b64encode(body).decode(),
+    ).add_done_callback(refused)
+
+
+def _without_password(channel: Channel, params: dict[str, Any]) -> None:
+    channel.post(
+        "Fetch.continueWithAuth",
+        steadfast=True,
+        requestId=params["requestId"],
+        authChallengeResponse={"response": "CancelAuth"},
+    )

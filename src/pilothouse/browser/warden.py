@@ -1,0 +1,248 @@
+"""Watches what sessions cost the machine, and steps in: too much memory, script that never lets go.
+
+Above: sessions. Below: usage, session, stuck. It looks every few seconds, and only while sessions are open.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from pilothouse.browser.session import Session
+from pilothouse.browser.stuck import end_page, free
+from pilothouse.browser.tab import Tab
+from pilothouse.browser.usage import ASK_S, Process, pid_of, processes
+from pilothouse.cdp.connection import Channel
+from pilothouse.errors import Failure
+
+log = logging.getLogger(__name__)
+
+EVERY_S = 5.0
+# Of a core; on a crowded machine nobody gets a whole one, least of all each time that one looks.
+BURNING = 0.4
+SMOULDERING = 0.1
+_MB = 1_000_000
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """0 sets no limit."""
+
+    memory_bytes: int = 0
+    session_memory_bytes: int = 0
+    busy_s: float = 0
+    every_s: float = EVERY_S
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """One browser, with all its processes."""
+
+    name: str
+    memory_bytes: int
+    cpu_s: float
+    processes: int
+
+
+class _Silence(msgspec.Struct):
+    """A page that was asked and has not answered."""
+
+    session: Session
+    tab: Tab
+    since: float
+    answer: asyncio.Future[dict[str, object]]
+    broken_off: bool = False
+
+
+class Warden:
+    def __init__(self, bounds: Bounds, sessions: Callable[[], Iterable[Session]]) -> None:
+        self.bounds = bounds
+        self.costs: list[Cost] = []
+        self._sessions = sessions
+        self._watching: asyncio.Task[None] | None = None
+        self._pids: dict[Channel, tuple[str, int]] = {}  # the world that was asked, and its process
+        self._cpu: dict[int, tuple[float, float]] = {}  # by pid: CPU time, and when
+        self._silent: dict[Channel, _Silence] = {}
+        self._dumb = False
+
+    def admit(self) -> None:
+        """Refuse a new session while the browsers together are too big; and watch from now on."""
+        total, most = sum(cost.memory_bytes for cost in self.costs), self.bounds.memory_bytes
+        if most and total > most:
+            seconds = math.ceil(self.bounds.every_s)
+            raise Failure(
+                "over_limit",
+                f"the browsers use {total // _MB} MB of the {most // _MB} MB that they may use",
+                details={"retry_after_s": seconds},
+                suggestions=["close tabs or sessions that are not needed", f"then try again in {seconds} s"],
+            )
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch())
+
+    def close(self) -> None:
+        if self._watching:
+            self._watching.cancel()
+            self._watching = None
+
+    async def _watch(self) -> None:
+        """Until no session is open; the next one starts it again."""
+        try:
+            while True:
+                await asyncio.sleep(self._pause_s())
+                if not list(self._sessions()):
+                    break
+                try:
+                    await self.look()
+                except Exception:  # the next look may go better
+                    log.exception("the browsers could not be looked at")
+        finally:
+            if self._watching is asyncio.current_task():
+                self._watching = None
+            self.costs, self._cpu, self._pids, self._silent = [], {}, {}, {}
+
+    def _pause_s(self) -> float:
+        return min(self.bounds.every_s, self.bounds.busy_s / 4) if self.bounds.busy_s else self.bounds.every_s
+
+    async def look(self) -> None:
+        """See what everything costs now, and act on it."""
+        sessions = [one for one in self._sessions() if one.tabs]
+        browsers = {one.context.browser for one in sessions if one.context.browser.alive}
+        seen = {browser: await processes(browser) for browser in browsers}
+        self.costs = [_cost(found) for found in seen.values() if found]
+        self._warn_if_dumb(seen.values())
+        burning = self._burning(process for found in seen.values() for process in found)
+        renderers = [one for found in seen.values() for one in found if one.kind == "renderer"]
+        await self._hold_memory(sessions, {one.pid: one.memory_bytes for one in renderers})
+        if self.bounds.busy_s:
+            await self._break_silence(sessions, burning)
+
+    def _warn_if_dumb(self, seen: Iterable[list[Process]]) -> None:
+        if not self._dumb and any(found and not any(one.memory_bytes for one in found) for found in seen):
+            self._dumb = True
+            log.warning("this system does not tell the memory of a browser: limits of memory do not hold for it")
+
+    # Memory
+
+    async def _hold_memory(self, sessions: list[Session], memory: dict[int, int]) -> None:
+        most = self.bounds.session_memory_bytes
+        if not most or sum(memory.values()) <= most:  # all of them together are below: nobody need be asked
+            return
+        mute = await self._learn_pids([tab for session in sessions for tab in session.tabs])
+        owned = {pid for _, pid in self._pids.values()}
+        if any(memory[pid] > most for pid in memory.keys() - owned):
+            await asyncio.gather(
+                *(self._free(session, tab) for session in sessions for tab in session.tabs if tab in mute)
+            )
+        for session in sessions:
+            homes = self._homes(session)
+            used = sum(memory.get(pid, 0) for pid in homes)
+            if used > most:
+                heaviest = max(homes, key=lambda pid: memory.get(pid, 0))
+                await self._relieve(session, homes[heaviest], used)
+
+    def _homes(self, session: Session) -> dict[int, list[tuple[Tab, Channel]]]:
+        """By process: what of the session runs in it."""
+        homes: dict[int, list[tuple[Tab, Channel]]] = {}
+        for tab in session.tabs:
+            for channel in tab.page_channels():
+                if channel in self._pids:
+                    homes.setdefault(self._pids[channel][1], []).append((tab, channel))
+        return homes
+
+    async def _free(self, session: Session, tab: Tab) -> None:
+        """It does not answer, and a process that nobody owned up to is too big: the next look will tell."""
+        if await free(tab, ASK_S):
+            session.report("limit", tab.name, "the page took much memory and did not answer: its script was broken off")
+
+    async def _learn_pids(self, tabs: list[Tab]) -> set[Tab]:
+        """Ask each document once which process it is in; the answer is those that said nothing."""
+        worlds = {
+            frame.channel: (tab, frame.world)
+            for tab in tabs
+            if not tab.hindrance() and not tab.bound_for
+            for frame in tab.frames
+            if frame.world and tab.frames.is_root(frame)
+        }
+        living = {channel for tab in tabs for channel in tab.page_channels()}
+        self._pids = {channel: known for channel, known in self._pids.items() if channel in living}
+        new = [one for channel, one in worlds.items() if self._pids.get(channel, ("",))[0] != one[1].uid]
+        pids = await asyncio.gather(*(pid_of(world) for _, world in new))
+        for (_, world), pid in zip(new, pids, strict=True):
+            self._pids.pop(world.channel, None)
+            if pid:
+                self._pids[world.channel] = (world.uid, pid)
+        return {tab for (tab, _), pid in zip(new, pids, strict=True) if not pid}
+
+    async def _relieve(self, session: Session, pages: list[tuple[Tab, Channel]], used: int) -> None:
+        most = self.bounds.session_memory_bytes
+        for tab, channel in pages:
+            what = "a page" if channel is tab.channel else "a frame"
+            session.report(
+                "limit",
+                tab.name,
+                f"the session used {used // _MB} MB of the {most // _MB} MB it may use: {what} was ended, "
+                "what it showed is lost",
+            )
+            self._pids.pop(channel, None)
+            await end_page(tab, channel)
+
+    # Script that never lets go
+
+    def _burning(self, found: Iterable[Process]) -> dict[int, float]:
+        """Renderers that work, with their share of a core since the last look."""
+        now, before = asyncio.get_running_loop().time(), self._cpu
+        self._cpu = {one.pid: (one.cpu_s, now) for one in found if one.kind == "renderer"}
+        shares = {
+            pid: (cpu_s - before[pid][0]) / max(now - before[pid][1], 0.001)
+            for pid, (cpu_s, _) in self._cpu.items()
+            if pid in before
+        }
+        return {pid: share for pid, share in shares.items() if share > SMOULDERING}
+
+    async def _break_silence(self, sessions: list[Session], burning: dict[int, float]) -> None:
+        """Ask every page that may be the one that burns; who has not answered for too long is broken off."""
+        pages = [
+            (session, tab, channel)
+            for session in sessions
+            for tab in session.tabs
+            if burning and not tab.hindrance() and not tab.bound_for
+            for channel in tab.page_channels()
+        ]
+        shares = {channel: self._share(channel, burning) for _, _, channel in pages}
+        self._silent = {
+            channel: silence
+            for channel, silence in self._silent.items()
+            if shares.get(channel) and not silence.answer.done()
+        }
+        now = asyncio.get_running_loop().time()
+        for session, tab, channel in pages:
+            if silence := self._silent.get(channel):
+                await self._judge(channel, silence, now)
+            elif shares[channel] > BURNING:
+                answer = channel.post("Runtime.evaluate", expression="0", timeout=self.bounds.busy_s * 10 + 10)
+                self._silent[channel] = _Silence(session, tab, now, answer)
+
+    def _share(self, channel: Channel, burning: dict[int, float]) -> float:
+        """A page whose process is not known may be in the one that burns most."""
+        known = self._pids.get(channel)
+        return burning.get(known[1], 0) if known else max(burning.values())
+
+    async def _judge(self, channel: Channel, silence: _Silence, now: float) -> None:
+        waited = now - silence.since
+        if waited >= self.bounds.busy_s and not silence.broken_off:
+            silence.broken_off = True
+            channel.post("Runtime.terminateExecution", steadfast=True, timeout=self.bounds.busy_s + 10)
+            self._tell(silence, "its script was broken off")
+        elif waited >= self.bounds.busy_s * 2 and silence.broken_off:  # it is not script that burns
+            del self._silent[channel]
+            self._tell(silence, "the page was ended")
+            await end_page(silence.tab, channel)
+
+    def _tell(self, silence: _Silence, done: str) -> None:
+        seconds = f"{self.bounds.busy_s:g}"
+        silence.session.report("limit", silence.tab.name, f"the page kept a core busy for {seconds} s: {done}")
+
+
+def _cost(found: list[Process]) -> Cost:
+    name = next((str(one.pid) for one in found if one.kind == "browser"), "")
+    return Cost(name, sum(one.memory_bytes for one in found), sum(one.cpu_s for one in found), len(found))

@@ -1,0 +1,67 @@
+"""Shared and service workers of a context. They belong to no tab, so a tab of their origin keeps their requests.
+
+Above: browser. Below: tab, cdp.
+"""
+
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from pilothouse.browser.intercept import Intercept
+from pilothouse.browser.tab import Tab
+from pilothouse.cdp.connection import Channel
+
+
+class Place(Protocol):
+    """What they need to know of their context."""
+
+    @property
+    def tabs(self) -> list[Tab]: ...
+    @property
+    def intercept(self) -> Intercept: ...
+
+
+class Workers:
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._known: dict[str, tuple[Channel, dict[str, Any], Tab | None]] = {}
+
+    def attached(self, target: dict[str, Any], channel: Channel) -> None:
+        """One that waits to run: who asks for what is known from its first request on."""
+        host = self._host(target["url"])
+        self._known[channel.id] = (channel, target, host)
+        if host:
+            host.follow_network(channel, target["type"])
+        else:
+            self._place.intercept.join(channel, _tell_nobody, early=True)
+
+    def detached(self, session_id: str) -> None:
+        if known := self._known.pop(session_id, None):
+            channel, _, host = known
+            self._place.intercept.leave(channel)
+            if host:
+                host.network.ended(channel)
+
+    def orphaned(self, tab: Tab) -> None:
+        """The tab that kept their requests is closed: another of their origin goes on with it."""
+        for channel, target, host in tuple(self._known.values()):
+            heir = self._host(target["url"]) if host is tab else None
+            if heir:
+                self._known[channel.id] = (channel, target, heir)
+                heir.network.follow(channel, target["type"])
+
+    def _host(self, url: str) -> Tab | None:
+        tabs = [tab for tab in self._place.tabs if not tab.closed]
+        same = [tab for tab in tabs if _origin(tab.url) == _origin(url)]
+        return next(iter([*reversed(same), *reversed(tabs)]), None)
+
+
+def _tell_nobody(browser_id: str, url: str, said: str, *, blocked: bool) -> None:
+    """There is no tab yet whose log could tell of it."""
+
+
+def _origin(url: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ("", "")
+    return (parts.scheme, parts.netloc.rpartition("@")[2])

@@ -1,0 +1,1 @@
+"""The command line: tools as commands, and what a person does besides."""

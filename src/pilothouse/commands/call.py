@@ -1,0 +1,101 @@
+"""A tool as a command: `pilothouse click e5`. Made from the manifest, answered by the daemon, in a tenth of a second.
+
+Above: entry. Below: manifest, arguments, line, show. Only the standard library, and no module that is not needed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pilothouse.commands import manifest
+from pilothouse.commands.arguments import UsageError, parse
+from pilothouse.home import directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Entry = dict[str, Any]
+    from pilothouse.commands.arguments import Flags
+
+ADMINISTRATIVE = (
+    "completion", "demo", "doctor", "install", "mcp", "profile", "serve", "status", "stop", "tools",
+)  # fmt: skip
+
+
+def main(arguments: list[str]) -> int:
+    """The exit code of one command."""
+    from pilothouse.commands import show
+
+    name, *rest = arguments
+    try:
+        known = manifest.read(directory())
+        tool = manifest.find(known, name)
+        if tool is None:
+            return show.complain(f"there is no command {name[:80]!r}", _nearest(known, name), show.USAGE)
+        return _run(tool, name, rest)
+    except UsageError as error:
+        hint = f"Try 'pilothouse {name} --help'."
+        return show.complain(f"{name}: {error}", [*error.hints, hint], show.USAGE)
+    except PermissionError as error:
+        return show.complain(str(error))
+    except KeyboardInterrupt:
+        return show.INTERRUPTED
+
+
+def _run(tool: Entry, name: str, arguments: list[str]) -> int:
+    from pilothouse.commands import show
+
+    args, flags = parse(tool, arguments)
+    if flags.help:
+        from pilothouse.commands.usage import tool_help
+
+        sys.stdout.write(tool_help(tool))
+        return show.OK
+    _fit_output(tool, args, flags)
+    answer = _asked(name if name in tool["aliases"] else tool["name"], tool, args, flags)
+    if isinstance(answer, str):
+        return show.complain(answer)
+    return show.show(answer, as_json=flags.json, output=flags.output)
+
+
+def _asked(name: str, tool: Entry, args: Entry, flags: Flags) -> Entry | str:
+    from pilothouse.commands.line import Line, failed
+    from pilothouse.commands.show import Progress
+    from pilothouse.instance import StartError
+
+    line, progress = Line(), Progress()
+    wait_s = flags.timeout_s
+    if wait_s and tool["timed"]:
+        args.setdefault("timeout_ms", max(int(wait_s * 1000), 1))
+        wait_s += 2  # the daemon's own words are better than ours
+    try:
+        return line.call(name, args, timeout_s=wait_s, on_progress=progress)
+    except TimeoutError:
+        return failed("timeout", f"{name} did not end within {flags.timeout_s:g} s and was cancelled")
+    except StartError as error:
+        return str(error)
+    finally:
+        progress.clear()
+        line.close()
+        if line.note:
+            sys.stderr.write(f"pilothouse: {line.note}\n")
+
+
+def _fit_output(tool: Entry, args: Entry, flags: Flags) -> None:
+    """`--output page.png` says the format too, where a tool has several."""
+    suffix = os.path.splitext(flags.output)[1][1:].lower().replace("jpg", "jpeg")
+    for parameter in tool["parameters"]:
+        if parameter["name"] == "format" and suffix in parameter.get("choices", []):
+            args.setdefault("format", suffix)
+
+
+def _nearest(known: Entry, name: str) -> list[str]:
+    from difflib import get_close_matches
+
+    plain = name.replace("-", "_").lower()
+    names = [one["name"] for one in known["tools"]] + list(ADMINISTRATIVE)
+    close = get_close_matches(plain, names, n=4, cutoff=0.55) or [one for one in names if plain in one][:4]
+    hints = [f"did you mean {one.replace('_', '-')}?" for one in close]
+    return [*hints, "Try 'pilothouse --help' or 'pilothouse tools'."]

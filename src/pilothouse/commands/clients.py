@@ -1,0 +1,141 @@
+"""The MCP clients we know: where each keeps its servers, and what an entry looks like there.
+
+Above: install. Below: jsonc, tomlkit.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from pilothouse.commands import jsonc
+
+Entry = dict[str, Any]
+NAME = "pilothouse"
+
+
+class Unreadable(Exception):
+    """The client's file is not what it should be; we leave it alone."""
+
+
+class Client(NamedTuple):
+    name: str
+    title: str
+    path: Callable[[], Path]
+    project: str  # the file of a project, or empty
+    key: str = "mcpServers"
+    typed: bool = False  # entries name their transport
+    toml: bool = False
+
+    def entry(self, command: str, args: list[str], env: dict[str, str]) -> Entry:
+        made: Entry = {"type": "stdio"} if self.typed else {}
+        made |= {"command": command, "args": args}
+        return {**made, "env": env} if env else made
+
+    def get(self, text: str) -> Any:
+        if self.toml:
+            return _toml(text).unwrap().get(self.key, {}).get(NAME)
+        return _tolerant(jsonc.get, text, (self.key, NAME)) if text.strip() else None
+
+    def put(self, text: str, entry: Entry) -> str:
+        return _toml_put(text, self.key, entry) if self.toml else _tolerant(jsonc.put, text, (self.key, NAME), entry)
+
+    def drop(self, text: str) -> str:
+        return _toml_drop(text, self.key) if self.toml else _tolerant(jsonc.drop, text, (self.key, NAME))
+
+    def is_empty(self, text: str) -> bool:
+        """Is nothing in it but the shell that our entry was put into?"""
+        tree = _toml(text).unwrap() if self.toml else _tolerant(jsonc.get, text, ())
+        return tree in ({}, {self.key: {}})
+
+    def alone(self, entry: Entry) -> str:
+        """A file with nothing but our entry, to be pasted."""
+        return self.put("" if self.toml else "{}\n", entry)
+
+
+def _tolerant(function: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return function(*arguments)
+    except jsonc.Malformed as error:
+        raise Unreadable(str(error)) from None
+
+
+def _toml(text: str) -> tomlkit.TOMLDocument:
+    try:
+        return tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise Unreadable(str(error)) from None
+
+
+def _toml_put(text: str, key: str, entry: Entry) -> str:
+    document = cast(Entry, _toml(text))
+    if key not in document:
+        document[key] = tomlkit.table(is_super_table=True)
+    table = tomlkit.table()
+    for name, value in entry.items():
+        table.add(name, value)
+    document[key][NAME] = table
+    return tomlkit.dumps(cast(Any, document))
+
+
+def _toml_drop(text: str, key: str) -> str:
+    document = cast(Entry, _toml(text))
+    if NAME in document.get(key, {}):
+        del document[key][NAME]
+        if not document[key]:
+            del document[key]
+    return tomlkit.dumps(cast(Any, document))
+
+
+def _user_config(folder: str) -> Path:
+    """Where desktop programs keep what is a user's own."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / folder
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming") / folder
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / folder
+
+
+def _in_home(*parts: str, variable: str = "") -> Path:
+    """A folder of the home, or where the client's own variable puts it."""
+    if variable and os.environ.get(variable):
+        return Path(os.environ[variable], parts[-1])
+    return Path.home().joinpath(*parts)
+
+
+CLIENTS = {
+    one.name: one
+    for one in (
+        Client(
+            "claude-code",
+            "Claude Code",
+            lambda: _in_home(".claude.json", variable="CLAUDE_CONFIG_DIR"),
+            ".mcp.json",
+            typed=True,
+        ),
+        Client("claude-desktop", "Claude Desktop", lambda: _user_config("Claude") / "claude_desktop_config.json", ""),
+        Client("cursor", "Cursor", lambda: _in_home(".cursor", "mcp.json"), ".cursor/mcp.json"),
+        Client(
+            "vscode",
+            "VS Code",
+            lambda: _user_config("Code") / "User" / "mcp.json",
+            ".vscode/mcp.json",
+            key="servers",
+            typed=True,
+        ),
+        Client("windsurf", "Windsurf", lambda: _in_home(".codeium", "windsurf", "mcp_config.json"), ""),
+        Client(
+            "codex",
+            "Codex",
+            lambda: _in_home(".codex", "config.toml", variable="CODEX_HOME"),
+            ".codex/config.toml",
+            key="mcp_servers",
+            toml=True,
+        ),
+        Client("gemini", "Gemini CLI", lambda: _in_home(".gemini", "settings.json"), ".gemini/settings.json"),
+    )
+}

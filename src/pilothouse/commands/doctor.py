@@ -1,0 +1,322 @@
+"""`pilothouse doctor`: looks at everything a daemon needs and says what is wrong and how to mend it.
+
+Above: admin. Below: config, providers (a browser is really started), instance, clients.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import re
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+import pilothouse
+from pilothouse import __version__, instance
+from pilothouse.commands.clients import CLIENTS, Unreadable
+from pilothouse.commands.show import BOLD, DIM, RED, YELLOW, paint
+from pilothouse.config import Config, load
+from pilothouse.errors import Failure
+from pilothouse.home import directory
+from pilothouse.providers.find import find_chrome
+from pilothouse.providers.launch import Launcher
+
+LOW_DISK_BYTES, NO_DISK_BYTES = 1_000_000_000, 100_000_000
+SMALL_SHM_BYTES = 64_000_000
+_KEYS = ("agent.key", "person.key")
+
+
+class Finding(NamedTuple):
+    """`state` is ok, note, warn or fail; `fix` says what to do about the last two."""
+
+    check: str
+    state: str
+    found: str
+    fix: str = ""
+
+
+class Patient(NamedTuple):
+    home: Path
+    config: Config
+
+
+Check = Callable[[Patient], Iterator[Finding]]
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def doctor(as_json: bool) -> int:
+    """Find out what is wrong, and how to mend it. The exit code is 1 if anything fails."""
+    findings: list[Finding] = []
+    for finding in examine():
+        findings.append(finding)
+        if not as_json:
+            click.echo(_line(finding))
+    failed = sum(one.state == "fail" for one in findings)
+    if as_json:
+        click.echo(
+            json.dumps({"ok": not failed, "version": __version__, "checks": [one._asdict() for one in findings]})
+        )
+    else:
+        click.echo(f"{failed} of {len(findings)} checks failed" if failed else "all is well")
+    return 1 if failed else 0
+
+
+def examine() -> Iterator[Finding]:
+    """Every finding, as it is found: starting a browser takes a second."""
+    yield from _python()
+    yield from _packages()
+    try:
+        home = Path(directory())
+    except OSError as error:
+        yield Finding("home", "fail", str(error), "choose a directory of your own with PILOTHOUSE_HOME")
+        return
+    config = Config()
+    try:
+        config = load(home / "config.toml", os.environ)
+        there = "valid" if (home / "config.toml").exists() else "none: all defaults"
+        yield Finding("config.toml", "ok", there)
+    except Failure as failure:
+        yield Finding("config.toml", "fail", failure.message, "mend it; docs/options.md lists every option")
+    patient = Patient(home, config)
+    for check in (_home, _keys, _profiles, _disk, _daemon, _port, _chrome, _sandbox, _shared_memory, _clients):
+        yield from check(patient)
+    yield Finding("extension", "note", "not installed yet: comes with a later version")
+
+
+def _python() -> Iterator[Finding]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    good = sys.version_info >= (3, 11)
+    yield Finding("python", "ok" if good else "fail", version, "" if good else "install Python 3.11 or newer")
+
+
+def _packages() -> Iterator[Finding]:
+    """Every package we need, new enough; the pinned version where this is a checkout."""
+    pinned = _pinned()
+    missing: list[str] = []
+    other: list[str] = []
+    for requirement in metadata.requires("pilothouse") or []:
+        if "extra ==" in requirement or ("sys_platform" in requirement and sys.platform == "win32"):
+            continue
+        name = re.split(r"[^A-Za-z0-9._-]", requirement)[0]
+        try:
+            found = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+            continue
+        if pinned.get(_same(name), found) != found:
+            other.append(f"{name} {found} (tested with {pinned[_same(name)]})")
+    if missing:
+        yield Finding("packages", "fail", f"missing: {', '.join(missing)}", "install Pilothouse again")
+    elif other:
+        yield Finding("packages", "warn", "; ".join(other), "pip install -c constraints.txt -e .")
+    else:
+        yield Finding("packages", "ok", "as tested" if pinned else "all there")
+
+
+def _pinned() -> dict[str, str]:
+    path = Path(pilothouse.__file__).parents[2] / "constraints.txt"
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError:
+        return {}
+    pairs = [line.partition(";")[0].strip().partition("==") for line in lines if "==" in line and line[0] != "#"]
+    return {_same(name): version for name, _, version in pairs}
+
+
+def _same(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _home(patient: Patient) -> Iterator[Finding]:
+    mode = stat.S_IMODE(patient.home.stat().st_mode)
+    open_to_others = sys.platform != "win32" and mode & 0o077
+    if open_to_others:
+        yield Finding("home", "fail", f"{patient.home} has mode {mode:o}", f"chmod 700 {patient.home}")
+    elif not os.access(patient.home, os.W_OK):
+        yield Finding("home", "fail", f"{patient.home} cannot be written to", f"chmod 700 {patient.home}")
+    else:
+        yield Finding("home", "ok", str(patient.home))
+
+
+def _keys(patient: Patient) -> Iterator[Finding]:
+    for name in _KEYS:
+        path = patient.home / name
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            yield Finding(name, "note", "not there yet: made at the daemon's first start")
+            continue
+        if stat.S_IMODE(status.st_mode) & 0o077 and sys.platform != "win32":
+            yield Finding(
+                name, "fail", f"mode {stat.S_IMODE(status.st_mode):o}: others may read it", f"chmod 600 {path}"
+            )
+        elif not path.read_bytes().strip():
+            yield Finding(name, "fail", "empty", f"rm {path}, then `pilothouse stop`: a new one is made")
+        else:
+            yield Finding(name, "ok", "present, 0600")
+
+
+def _profiles(patient: Patient) -> Iterator[Finding]:
+    folder = patient.home / "profiles"
+    if not folder.exists():
+        yield Finding("profiles", "ok", "none")
+        return
+    names = sorted(one.name for one in folder.iterdir() if one.is_dir())
+    shut = [name for name in names if not os.access(folder / name, os.R_OK | os.W_OK | os.X_OK)]
+    if shut or not os.access(folder, os.W_OK):
+        fix = f"chown -R $(id -u) {folder} && chmod -R u+rwX {folder}"
+        yield Finding("profiles", "fail", f"cannot be used: {', '.join(shut) or folder}", fix)
+    else:
+        yield Finding("profiles", "ok", f"{len(names)} on disk" if names else "none")
+
+
+def _disk(patient: Patient) -> Iterator[Finding]:
+    free = shutil.disk_usage(patient.home).free
+    state = "fail" if free < NO_DISK_BYTES else "warn" if free < LOW_DISK_BYTES else "ok"
+    fix = "" if state == "ok" else f"make room on the disk of {patient.home}"
+    yield Finding("disk", state, f"{free / 1e9:.1f} GB free", fix)
+
+
+def _daemon(patient: Patient) -> Iterator[Finding]:
+    info = instance.published(str(patient.home))
+    if info is None:
+        yield Finding("daemon", "note", "not running: the first call starts it")
+    elif info.get("version") != __version__:
+        found = f"version {info.get('version')} runs, this is {__version__}"
+        yield Finding("daemon", "warn", found, "`pilothouse stop`; the next call starts the new one")
+    elif not _answers(str(patient.home)):
+        yield Finding(
+            "daemon", "fail", f"pid {info['pid']} does not answer", "`pilothouse stop`, then look at daemon.log"
+        )
+    else:
+        yield Finding("daemon", "ok", f"{info['url']}, pid {info['pid']}, version {info['version']}")
+
+
+def _answers(home: str) -> bool:
+    try:
+        link = instance.connect(home, 3)
+        with_hello = json.dumps({"pilothouse": __version__, "door": "call"}).encode()
+        try:
+            return b'"pid"' in instance.greet(link, with_hello)
+        finally:
+            link.close()
+    except OSError:
+        return False
+
+
+def _port(patient: Patient) -> Iterator[Finding]:
+    port = patient.config.server.port
+    info = instance.published(str(patient.home))
+    if info and (info["port"] == port or port == 0):
+        yield Finding("port", "ok", f"{info['port']}, ours")
+    elif port == 0 or _is_free(port):
+        yield Finding("port", "ok", f"{port} is free" if port else "any")
+    else:
+        owner = instance.port_owner(port)
+        yield Finding("port", "fail", f"{port} is taken by {owner}", "end that, or set server.port in config.toml")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _chrome(patient: Patient) -> Iterator[Finding]:
+    try:
+        path = find_chrome(patient.config.browser.path)
+    except Failure as failure:
+        yield Finding("browser", "fail", failure.message, "; ".join(failure.suggestions))
+        return
+    yield Finding("browser", "ok", f"{path} {_version(path)}".strip())
+    logging.getLogger("pilothouse").addHandler(logging.NullHandler())  # what it would warn of stands below
+    began = time.monotonic()
+    try:
+        asyncio.run(_started(patient))
+    except Failure as failure:
+        said = str(failure.details.get("stderr", "")).strip().splitlines()
+        found = "; ".join([failure.message, *said[-1:]])
+        yield Finding("browser start", "fail", found, "; ".join(failure.suggestions))
+    else:
+        yield Finding("browser start", "ok", f"headless in {time.monotonic() - began:.1f} s")
+
+
+def _version(path: str) -> str:
+    try:
+        said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = re.search(r"\d+(\.\d+)+", said)
+    return found[0] if found else ""
+
+
+async def _started(patient: Patient) -> None:
+    chrome = await Launcher(patient.config.browser, patient.home).start()
+    await chrome.close()
+
+
+def _sandbox(patient: Patient) -> Iterator[Finding]:
+    wanted = patient.config.browser.sandbox
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    if wanted is False or (wanted == "auto" and root):
+        why = "root cannot use it" if root else "browser.sandbox = false"
+        yield Finding(
+            "sandbox", "warn", f"Chrome runs without its sandbox: {why}", "run Pilothouse as an ordinary user"
+        )
+    else:
+        yield Finding("sandbox", "ok", "on")
+
+
+def _shared_memory(patient: Patient) -> Iterator[Finding]:
+    if not os.path.isdir("/dev/shm"):
+        return
+    size = shutil.disk_usage("/dev/shm").total
+    if size < SMALL_SHM_BYTES:
+        found = f"/dev/shm has {size / 1e6:.0f} MB; Chrome is told to use files instead, which is slower"
+        yield Finding("shared memory", "warn", found, "docker run --shm-size=512m")
+    else:
+        yield Finding("shared memory", "ok", f"{size / 1e6:.0f} MB")
+
+
+def _clients(patient: Patient) -> Iterator[Finding]:
+    """Clients that know us, and whether what they would start is there."""
+    connected: list[str] = []
+    for one in CLIENTS.values():
+        try:
+            entry: Any = one.get(one.path().read_text("utf-8"))
+        except (OSError, UnicodeDecodeError):
+            continue
+        except Unreadable as error:
+            yield Finding(one.name, "warn", f"{one.path()}: {error}", "mend that file")
+            continue
+        if not isinstance(entry, dict):
+            continue
+        command = str(entry.get("command", ""))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        if command and not shutil.which(command):
+            yield Finding(one.name, "fail", f"starts {command}, which is not there", f"pilothouse install {one.name}")
+        else:
+            connected.append(one.title)
+    none = "none in its user's settings: `pilothouse install CLIENT`"
+    yield Finding("clients", "ok" if connected else "note", ", ".join(connected) or none)
+
+
+def _line(finding: Finding) -> str:
+    colours = {"ok": BOLD, "note": DIM, "warn": YELLOW, "fail": RED}
+    state = paint(f"{finding.state:<5}", colours[finding.state], sys.stdout)
+    line = f"{state} {finding.check}: {finding.found}"
+    return f"{line}\n      fix: {finding.fix}" if finding.fix else line

@@ -1,0 +1,91 @@
+"""`pilothouse status`: the daemon, its sessions, its browsers, and the memory they take.
+
+Above: admin. Below: line, for what only the daemon knows; the system's table of processes for the rest.
+"""
+
+import json
+import os
+from typing import Any
+
+from pilothouse.commands.line import Line
+from pilothouse.instance import StartError
+
+Entry = dict[str, Any]
+
+ASK_TIMEOUT_S = 3.0
+
+
+def describe_status(home: str, info: Entry | None, *, as_json: bool) -> str:
+    if info is None:
+        return json.dumps({"running": False, "home": home}) if as_json else f"not running\nhome: {home}"
+    found = {"running": True, "home": home, **info, **_inside(), **processes(int(info["pid"]))}
+    return json.dumps(found) if as_json else _text(found)
+
+
+def _inside() -> Entry:
+    """What the daemon tells of itself, if it answers in time. Sessions are those of this terminal."""
+    line = Line()
+    try:
+        answer = line.call("list_sessions", {}, timeout_s=ASK_TIMEOUT_S)
+    except (TimeoutError, StartError):
+        return {"answers": False}
+    finally:
+        line.close()
+    return {"answers": True, "sessions": answer["data"].get("sessions", [])}
+
+
+def processes(pid: int) -> Entry:
+    """Resident memory of the daemon and of what it started, where the system tells (Linux)."""
+    if not os.path.isdir("/proc/self"):
+        return {}
+    parents = {one: _parent(one) for one in map(int, filter(str.isdigit, os.listdir("/proc")))}
+    own = [one for one in parents if _descends(one, pid, parents)]
+    browsers = [one for one in own if parents[one] == pid]
+    return {
+        "memory_mb": round(_memory(pid)),
+        "browsers": [{"pid": one, "memory_mb": round(_tree_memory(one, parents))} for one in browsers],
+    }
+
+
+def _text(found: Entry) -> str:
+    lines = [f"running: {found['url']}, pid {found['pid']}, version {found['version']}", f"home: {found['home']}"]
+    if not found["answers"]:
+        lines.append(f"it does not answer within {ASK_TIMEOUT_S:.0f} s; `pilothouse stop` ends it")
+    if "memory_mb" in found:
+        lines.append(f"memory: {found['memory_mb']} MB")
+        lines += [f"browser: pid {one['pid']}, {one['memory_mb']} MB" for one in found["browsers"]]
+    for one in found.get("sessions", []):
+        shown = ", ".join(one.get("tabs", [])[:3])
+        lines.append(f"session of this terminal: {one['session']} {one['browser']}{f', at {shown}' if shown else ''}")
+    return "\n".join(lines)
+
+
+def _parent(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0  # it ended just now
+
+
+def _descends(pid: int, ancestor: int, parents: dict[int, int]) -> bool:
+    for _ in range(32):
+        pid = parents.get(pid, 0)
+        if pid == ancestor:
+            return True
+        if pid <= 1:
+            return False
+    return False
+
+
+def _tree_memory(pid: int, parents: dict[int, int]) -> float:
+    return _memory(pid) + sum(_memory(one) for one in parents if _descends(one, pid, parents))
+
+
+def _memory(pid: int) -> float:
+    """What it has for itself and its share of the rest; several Chrome processes hold the same pages."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+            return sum(int(line.split()[1]) for line in file if line.startswith("Pss:")) / 1024
+    except (OSError, ValueError):
+        return 0.0

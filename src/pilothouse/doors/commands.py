@@ -1,0 +1,114 @@
+"""The door of the command line: one tool call a line, its progress and one answer as lines back.
+
+Above: local hands it lines. Below: gate. A command is over in a moment and its session is not: sessions belong to the
+terminal it was typed in, and end by themselves when nobody uses them or the terminal is gone.
+"""
+
+import asyncio
+import base64
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from pilothouse.doors import wire
+from pilothouse.errors import Failure
+from pilothouse.gate import Answer, Call, Caller, Defaults, Gate
+
+MAX_IN_FLIGHT = 16
+LEAVING_S = 2.0
+MAX_UNSENT_BYTES = 4 * 1024 * 1024
+
+Send = Callable[[bytes], None]
+IsGone = Callable[[str], bool]
+
+
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of a client. `id` comes back with everything that belongs to it."""
+
+    tool: str
+    args: dict[str, Any] = {}
+    id: int = 0
+
+
+class CommandDoor:
+    """`is_gone` tells of a terminal whether nobody can come from it any more."""
+
+    def __init__(self, gate: Gate, *, defaults: Defaults, is_gone: IsGone) -> None:
+        self._gate = gate
+        self._defaults = defaults
+        self._is_gone = is_gone
+        self._terminals: set[str] = set()
+
+    def open(self, caller: Caller, send: Send, unsent_bytes: Callable[[], int]) -> "Commands":
+        leaving = self._leave_gone()
+        self._terminals.add(caller.connection)
+        headed = caller.defaults.headed or self._defaults.headed
+        defaults = msgspec.structs.replace(caller.defaults, headed=headed)
+        caller = msgspec.structs.replace(caller, defaults=defaults)
+        return Commands(self._gate, caller, send, unsent_bytes, leaving)
+
+    def _leave_gone(self) -> list[asyncio.Task[None]]:
+        """A closed terminal never comes back: its name holds the start of its process."""
+        gone = {one for one in self._terminals if self._is_gone(one)}
+        self._terminals -= gone
+        return [self._gate.leave(one) for one in gone]
+
+
+class Commands:
+    """One connection. Its end cancels what still runs; the terminal's sessions stay."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        caller: Caller,
+        send: Send,
+        unsent_bytes: Callable[[], int],
+        leaving: list[asyncio.Task[None]],
+    ) -> None:
+        self._gate = gate
+        self._leaving = leaving  # whose place may be needed
+        self._caller = caller
+        self._send = send
+        self._unsent_bytes = unsent_bytes
+        self._running: set[asyncio.Task[None]] = set()
+
+    def feed(self, raw: bytes) -> None:
+        try:
+            asked = msgspec.convert(wire.decode(raw), Asked)
+        except (wire.Malformed, msgspec.ValidationError) as reason:
+            self._refuse(f"a line is {{tool, args}}: {reason}")
+            return
+        if len(self._running) >= MAX_IN_FLIGHT:
+            self._refuse(f"more than {MAX_IN_FLIGHT} calls at once", asked.id)
+            return
+        task = asyncio.get_running_loop().create_task(self._answer(asked))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    def close(self) -> None:
+        for task in self._running:
+            task.cancel()
+        if not self._caller.connection.startswith("terminal-"):
+            self._gate.leave(self._caller.connection)
+
+    async def _answer(self, asked: Asked) -> None:
+        async def progress(done: float, total: float | None, message: str) -> None:
+            if self._unsent_bytes() < MAX_UNSENT_BYTES:
+                told = {"done": done, "total": total, "message": message}
+                self._send(wire.encode({"id": asked.id, "progress": told}))
+
+        if self._leaving:
+            await asyncio.wait(self._leaving, timeout=LEAVING_S)
+        answer = await self._gate.call(Call(asked.tool, asked.args, self._caller, progress))
+        self._send(wire.encode({"id": asked.id, "answer": _to_wire(answer)}))
+
+    def _refuse(self, reason: str, ident: int = 0) -> None:
+        failure = Failure("bad_request", reason)
+        answer = Answer("", failure.to_text(), {"error": failure.to_dict()}, failed=True, status=failure.status)
+        self._send(wire.encode({"id": ident, "answer": _to_wire(answer)}))
+
+
+def _to_wire(answer: Answer) -> dict[str, Any]:
+    images = [{"data": base64.b64encode(one.data).decode(), "mime_type": one.mime_type} for one in answer.images]
+    return {"tool": answer.tool, "text": answer.text, "data": answer.data, "images": images, "failed": answer.failed}

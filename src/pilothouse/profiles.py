@@ -1,0 +1,273 @@
+"""Profiles as they stand in config.toml: read anew each time, written so that everything else in the file stays.
+
+Above: the tools of the set `profiles`, the browsers that are launched with them, `pilothouse profile`. Below: config,
+tables, errors. The file is a person's: comments and order are kept, and one with a mistake in it is never overwritten.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+import unicodedata
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+
+from pilothouse.config import Profile, Size, parse
+from pilothouse.errors import Failure
+from pilothouse.tables import with_changes, with_entry, without_entry
+
+__all__ = ["Profile", "Profiles", "Size"]
+
+LOCK_WAIT_S = 5.0
+TRIES = 5  # a person may save the file while we write
+
+
+class Profiles:
+    """The profiles of one home. `folder` is where their data lives unless a person says otherwise.
+
+    Only `by_person` may `add` and `change` name a directory elsewhere.
+    """
+
+    def __init__(self, home: Path, file: Path | None = None, *, by_person: bool = False) -> None:
+        self._by_person = by_person
+        self._file = file or home / "config.toml"
+        self.folder = home / "profiles"
+
+    def all(self) -> list[Profile]:
+        return list(parse(self._text(), str(self._file)).profiles)
+
+    def get(self, profile_id: str) -> Profile:
+        """By its id, or by its name if only one is called so."""
+        every = self.all()
+        found = [one for one in every if one.id == profile_id] or [one for one in every if one.name == profile_id]
+        if len(found) == 1:
+            return found[0]
+        known = ", ".join(one.id for one in every[:20])
+        raise Failure(
+            "not_found",
+            f"there is no profile {profile_id[:80]!r}" if not found else f"{len(found)} profiles have this name",
+            details={"profiles": [one.id for one in every]},
+            suggestions=[f"profiles: {known}" if known else "there is none yet: create_profile makes one"],
+        )
+
+    def has(self, profile_id: str) -> bool:
+        """Is there a profile of this id? A file that cannot be read has none."""
+        with contextlib.suppress(Failure):
+            return any(one.id == profile_id for one in self.all())
+        return False
+
+    def data_dir(self, profile: Profile) -> Path:
+        """Where Chrome keeps what belongs to this profile."""
+        return (
+            self.folder / (Path(profile.user_data_dir).expanduser() if profile.user_data_dir else profile.id)
+        ).resolve()
+
+    def is_ours(self, profile: Profile) -> bool:
+        """Is its data directly in our folder? Only there do we make and remove directories."""
+        return self.data_dir(profile).parent == self.folder.resolve()
+
+    def add(self, values: dict[str, Any]) -> Profile:
+        """A new profile; without an id it gets one from its name."""
+
+        def added(text: str) -> tuple[str, str]:
+            taken = {one.id for one in parse(text, str(self._file)).profiles}
+            profile_id = values.get("id") or _slug(values.get("name", ""), taken)
+            if profile_id in taken:
+                raise Failure(
+                    "bad_request",
+                    f"there is a profile {profile_id} already",
+                    suggestions=["update_profile changes it", "or choose another id"],
+                )
+            entry = {"id": profile_id, **{key: value for key, value in values.items() if key != "id"}}
+            return profile_id, with_entry(text, "profiles", _only_told(entry), str(self._file))
+
+        return self._write(added, values)
+
+    def change(self, profile_id: str, values: dict[str, Any]) -> Profile:
+        """Other values for some keys; an empty one takes the key out. The id stays what it is."""
+
+        def changed(text: str) -> tuple[str, str]:
+            at = _position(parse(text, str(self._file)).profiles, chosen)
+            return chosen, with_changes(text, "profiles", at, _plain(values), str(self._file))
+
+        chosen = self.get(profile_id).id
+        return self._write(changed, values)
+
+    def remove(self, profile_id: str, *, data: bool = False) -> Profile:
+        """Take it out of the file; with `data` its directory goes too, if it is one of ours."""
+        gone = self.get(profile_id)
+        if data and not self.is_ours(gone):
+            raise Failure(
+                "denied",
+                f"the data of {gone.id} is not in {self.folder}: only a person may remove it",
+                suggestions=["leave `data` out to remove the profile and keep its directory"],
+            )
+
+        def removed(text: str) -> tuple[str, str]:
+            at = _position(parse(text, str(self._file)).profiles, gone.id)
+            return "", without_entry(text, "profiles", at, str(self._file))
+
+        self._write(removed, {})
+        if data:
+            shutil.rmtree(self.data_dir(gone), ignore_errors=True)
+        return gone
+
+    # The file
+
+    def _text(self) -> str:
+        try:
+            return self._file.read_bytes().decode("utf-8")  # line ends as they are
+        except FileNotFoundError:
+            return ""
+        except (OSError, UnicodeDecodeError) as error:
+            raise Failure("bad_request", f"{self._file}: {error}") from None
+
+    def _write(self, edit: Callable[[str], tuple[str, str]], values: dict[str, Any]) -> Profile:
+        """`edit` gives the id of the profile it is about (empty when it is gone) and the new text."""
+        with _alone(self._file):
+            for _ in range(TRIES):
+                stamp, text = _stamp(self._file), self._text()
+                profile_id, new = edit(text.replace("\r\n", "\n"))
+                new = new.replace("\n", "\r\n") if "\r\n" in text else new
+                profiles = parse(new, str(self._file)).profiles
+                found = next((one for one in profiles if one.id == profile_id), None)
+                if found:
+                    self._check(found, values, profiles)
+                if _stamp(self._file) == stamp and _replace(self._file, new, stamp):
+                    return found or Profile(id="gone")
+        raise Failure("system", f"{self._file} is being written by somebody else", retryable=True)
+
+    def _check(self, profile: Profile, values: dict[str, Any], every: list[Profile]) -> None:
+        if profile.timezone and not _is_zone(profile.timezone):
+            raise Failure("bad_request", f"there is no time zone {profile.timezone}", suggestions=["Europe/Berlin"])
+        if not values.get("user_data_dir"):
+            return
+        if not self._by_person and not self.is_ours(profile):
+            raise Failure(
+                "denied",
+                f"user_data_dir must be a name in {self.folder}",
+                suggestions=["leave it out", f"another directory only a person can list, in {self._file}"],
+            )
+        same = [one.id for one in every if one.id != profile.id and self.data_dir(one) == self.data_dir(profile)]
+        if same:
+            raise Failure("bad_request", f"that user_data_dir belongs to profile {same[0]}")
+
+
+def _position(profiles: list[Profile], profile_id: str) -> int:
+    for at, one in enumerate(profiles):
+        if one.id == profile_id:
+            return at
+    raise Failure("not_found", f"there is no profile {profile_id} any more", suggestions=["list_profiles"])
+
+
+def _slug(name: str, taken: set[str]) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:50].strip("-") or "profile"
+    candidates = [slug, *(f"{slug}-{number}" for number in range(2, len(taken) + 3))]
+    return next(one for one in candidates if one not in taken)
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """A size as plain data, and None for what says nothing."""
+    return {key: None if value in ("", []) else msgspec.to_builtins(value) for key, value in values.items()}
+
+
+def _only_told(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in _plain(values).items() if value is not None}
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return not _knows_zones()
+    return True
+
+
+def _knows_zones() -> bool:
+    """A system without time zone data cannot say that a name is wrong."""
+    try:
+        ZoneInfo("Europe/Berlin")
+    except ZoneInfoNotFoundError:
+        return False
+    return True
+
+
+# Writing
+
+
+@contextlib.contextmanager
+def _alone(file: Path) -> Generator[None]:
+    """One writer at a time, over all processes; the lock lies beside the file, for the file itself is replaced."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = os.open(file.with_name(f".{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    deadline = time.monotonic() + LOCK_WAIT_S
+    try:
+        while not _locked(lock):
+            if time.monotonic() > deadline:
+                raise Failure("system", f"{file} is being written by another process", retryable=True)
+            time.sleep(0.01)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _locked(file: int) -> bool:
+    if sys.platform == "win32":
+        import msvcrt
+
+        lock = lambda: msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        lock = lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        lock()
+    except OSError:
+        return False
+    return True
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_mtime_ns, status.st_ino, status.st_size
+
+
+def _replace(file: Path, text: str, stamp: tuple[int, int, int] | None) -> bool:
+    """All or nothing, also when the machine stops; False when the file was changed in the meantime."""
+    real = Path(os.path.realpath(file))  # a link to a file kept elsewhere stays one
+    descriptor, draft = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
+    try:
+        with open(descriptor, "w", encoding="utf-8", newline="") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        os.chmod(draft, real.stat().st_mode & 0o777 if stamp else 0o600)
+        if _stamp(file) != stamp:
+            return False
+        os.replace(draft, real)
+        _sync(real.parent)
+        return True
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft)
+
+
+def _sync(folder: Path) -> None:
+    if sys.platform == "win32":
+        return  # directories cannot be opened there
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

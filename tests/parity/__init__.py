@@ -1,0 +1,1 @@
+"""The same call through every door."""

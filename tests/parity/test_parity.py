@@ -1,0 +1,115 @@
+"""The example of every tool, through MCP, REST and the command line of one daemon: the same data each time."""
+
+import importlib
+import json
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pilothouse.tools
+from pilothouse.tool import Tool, declared
+from tests.parity.doors import Cli, Door, Mcp, Rest
+from tests.processes import Process
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("C04", "E06", "E08")
+
+for module in pkgutil.iter_modules(pilothouse.tools.__path__):
+    importlib.import_module(f"pilothouse.tools.{module.name}")
+TOOLS = [one for one in declared() if one.handler.__module__.startswith("pilothouse.tools.")]
+
+# What an example needs besides the page it is called on.
+BEFORE: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "go_back": [("navigate", {"url": "/small.html"})],
+    "go_forward": [("navigate", {"url": "/small.html"}), ("go_back", {})],
+    "wait_for_url": [("navigate", {"url": "/small.html"})],
+    "wait_for_navigation": [("click", {"target": "#next"})],
+    "click_ref": [("get_page_state", {})],
+    "type_ref": [("get_page_state", {})],
+    "focus_ref": [("get_page_state", {})],
+    "close_tab": [("new_tab", {})],
+    "wait_for_new_tab": [("click", {"target": "#new"})],
+    "handle_dialog": [("evaluate_js", {"expression": "void setTimeout(() => alert('Hello'))"})],
+    "upload_file": [("click", {"target": "#file"})],
+    "wait_for_download": [("click", {"target": "#load"})],
+    "load_state": [("save_state", {"name": "shop"})],
+    "get_profile": [("create_profile", {"name": "Work"})],
+    "update_profile": [("create_profile", {"name": "Work"})],
+    "delete_profile": [("create_profile", {"name": "Work"})],
+    "launch_browser": [("create_profile", {"name": "Work"})],
+    "kill_browser": [("create_profile", {"name": "Work"}), ("launch_browser", {"profile": "work"})],
+}
+AFTER: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "open_session": [("close_session", {})],
+    "mock_url": [("clear_intercepts", {})],
+    "block_url": [("clear_intercepts", {})],
+    "emulate": [("emulate", {"reset": True})],
+    "create_profile": [("delete_profile", {"profile": "work"})],
+    "get_profile": [("delete_profile", {"profile": "work"})],
+    "update_profile": [("delete_profile", {"profile": "work"})],
+    "launch_browser": [("kill_browser", {"profile": "work"}), ("delete_profile", {"profile": "work"})],
+    "kill_browser": [("delete_profile", {"profile": "work"})],
+}
+# What no two calls have in common: times, sizes that hang on them, handles, places of files.
+VOLATILE = re.compile(r"(_ms|_s|_mb|_bytes|timestamp|time|since|next|pid|path|session|expires|number|at)$")
+HANDLE = re.compile(r"\bs[A-Za-z0-9_-]{22}\b")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("parity")
+    folder.chmod(0o700)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def doors(home: Path) -> Iterator[list[Door]]:
+    daemon = Process("serve", home=home)
+    without = {one.name for one in TOOLS if one.scope not in ("Tab", "Session")}
+    opened = [Mcp(home), Rest(daemon.read()["url"], home, without), Cli(home)]
+    yield list(opened)
+    for door in opened:
+        door.close()
+    daemon.process.terminate()
+    assert daemon.wait() == 0
+    daemon.end()
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda one: one.name)
+def test_every_door_gives_the_same(doors: list[Door], site: PageServer, tool: Tool):
+    results = {door.name: through(door, site, tool) for door in doors}
+    assert "error" not in results["mcp"], results["mcp"]
+    assert results["rest"] == results["mcp"]
+    assert results["cli"] == results["mcp"]
+
+
+def through(door: Door, site: PageServer, tool: Tool) -> Any:
+    door.call("navigate", url=site.url("example.html"))
+    for name, args in BEFORE.get(tool.name, []):
+        done = door.call(name, **on(site, args))
+        assert "error" not in done, done
+    try:
+        return steady(door.call(tool.name, **on(site, tool.example)))
+    finally:
+        for name, args in AFTER.get(tool.name, []):
+            door.call(name, **args)
+
+
+def on(site: PageServer, args: dict[str, Any]) -> dict[str, Any]:
+    """Addresses in examples are those of the page server."""
+    return {
+        name: site.url(value[1:]) if name == "url" and value.startswith("/") else value for name, value in args.items()
+    }
+
+
+def steady(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {name: steady(value) for name, value in data.items() if not VOLATILE.search(name) and name != "events"}
+    if isinstance(data, list):
+        return [steady(one) for one in data]
+    return HANDLE.sub("<handle>", data) if isinstance(data, str) else json.loads(json.dumps(data))

@@ -4,7 +4,7 @@ Above: browser, tools. Below: files. While it comes, a file bears the browser's 
 gets the name that the page wished, as far as that is a plain and free one.
 """
 
-import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -60,11 +60,11 @@ class Downloads:
         return found
 
     def _ended(self) -> Download | None:
-        oldest = asyncio.get_running_loop().time() - FRESH_S
+        oldest = time.monotonic() - FRESH_S
         self._unclaimed = {one: when for one, when in self._unclaimed.items() if when >= oldest and one in self._by_id}
         return next((self._by_id[one] for one in self._unclaimed if self._by_id[one].state != "inProgress"), None)
 
-    def move(self, params: dict[str, Any], folder: Path) -> Download | None:
+    def move(self, params: dict[str, Any], folder: Path | None = None) -> Download | None:
         """Take in progress; answers the download when it has just ended."""
         download = self._by_id.get(params["guid"])
         if download is None:
@@ -74,10 +74,10 @@ class Downloads:
         if download.state == before:
             self.signal.stir()
             return None
-        if download.state == "completed":
+        if download.state == "completed" and folder:
             download.path = _named(folder / download.id, download.name)
         if download.id in self._unclaimed:
-            self._unclaimed[download.id] = asyncio.get_running_loop().time()
+            self._unclaimed[download.id] = time.monotonic()
         self._drop_oldest()
         self.signal.stir()
         return download

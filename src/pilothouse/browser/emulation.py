@@ -15,6 +15,13 @@ from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 
 ASK_S = 5.0
+_KNOWN = """(locale, timezone) => {
+  const holds = (work) => { try { return work(); } catch { return false; } };
+  return {
+    locale: !locale || holds(() => Intl.DateTimeFormat.supportedLocalesOf(locale).length > 0),
+    timezone: !timezone || holds(() => !!new Intl.DateTimeFormat("en", { timeZone: timezone })),
+  };
+}"""
 _CHROME = re.compile(r"/(\d+)\.")
 
 
@@ -62,7 +69,7 @@ async def _as_device(tab: Tab, guise: Guise, name: str) -> Guise:
 async def _check(tab: Tab, guise: Guise) -> None:
     if not guise.locale and not guise.timezone:
         return
-    known = await tab.call("knows", guise.locale, guise.timezone, timeout=ASK_S)
+    known = await tab.ask(_KNOWN, guise.locale, guise.timezone, timeout=ASK_S)
     if not known["locale"]:
         raise Failure("bad_request", f"no locale {guise.locale[:40]!r}", suggestions=["like en-GB, de-DE, ja-JP"])
     if not known["timezone"]:

@@ -209,18 +209,22 @@ class Tab:
 
     async def call(self, function: str, *args: Any, timeout: float = world.CALL_TIMEOUT_S) -> Any:
         """Ask the current frame's world; once more if its document was replaced meanwhile."""
-        return await self._ask(self.frame or self.frames.main, function, *args, timeout=timeout)
+        return await self.ask(f"(...a) => ph.{function}(...a)", *args, timeout=timeout)
 
-    async def _ask(self, frame: Frame, function: str, *args: Any, timeout: float) -> Any:
+    async def ask(self, declaration: str, *args: Any, timeout: float = world.CALL_TIMEOUT_S) -> Any:
+        """Like `call`, for a function that is not part of the world."""
+        return await self._ask(self.frame or self.frames.main, declaration, *args, timeout=timeout)
+
+    async def _ask(self, frame: Frame, declaration: str, *args: Any, timeout: float) -> Any:
         try:
-            return await (await self.frames.ready(frame, timeout)).call(function, *args, timeout=timeout)
+            return await (await self.frames.ready(frame, timeout)).run(declaration, *args, timeout=timeout)
         except WorldGone:
-            return await (await self._successor(frame, timeout)).call(function, *args, timeout=timeout)
+            return await (await self._successor(frame, timeout)).run(declaration, *args, timeout=timeout)
 
     async def learn_title(self) -> bool:
         """Ask the page, when the browser has not told its title yet; False if it is too busy to answer."""
         try:
-            self.title = (await self._ask(self.frames.main, "page", timeout=ASK_S))["title"][:MAX_TITLE]
+            self.title = (await self._ask(self.frames.main, "() => ph.page()", timeout=ASK_S))["title"][:MAX_TITLE]
         except Failure as failure:
             if failure.code != "timeout":
                 raise

@@ -41,9 +41,11 @@ class World:
 
     async def call(self, function: str, *args: Any, timeout: float = CALL_TIMEOUT_S) -> Any:
         """`ph.<function>(...args)`, its answer as plain data."""
-        reply = await self._call(
-            f"(...a) => ph.{function}(...a)", [{"value": arg} for arg in args], by_value=True, timeout=timeout
-        )
+        return await self.run(f"(...a) => ph.{function}(...a)", *args, timeout=timeout)
+
+    async def run(self, declaration: str, *args: Any, timeout: float = CALL_TIMEOUT_S) -> Any:
+        """Like `call`, for a function that is too rarely needed to be put into every document."""
+        reply = await self._call(declaration, [{"value": arg} for arg in args], by_value=True, timeout=timeout)
         return reply.get("value")
 
     async def handle(self, local: int) -> str:

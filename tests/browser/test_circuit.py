@@ -26,6 +26,7 @@ class FakeChrome:
     """A browser of which only the process is asked for."""
 
     connection: Any = None
+    pid = 0
 
     def __init__(self) -> None:
         self.closed = False

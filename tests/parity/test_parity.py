@@ -69,9 +69,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def doors(home: Path) -> Iterator[list[Door]]:
-    daemon = Process("serve", home=home)
+    daemon = Process("serve", home=home, PILOTHOUSE_LIMITS_REQUESTS_PER_MINUTE="0")
+    url = daemon.read()["url"]
     without = {one.name for one in TOOLS if one.scope not in ("Tab", "Session")}
-    opened = [Mcp(home), Rest(daemon.read()["url"], home, without), Cli(home)]
+    opened = [Mcp(home), Rest(url, home, without), Cli(home)]
     yield list(opened)
     for door in opened:
         door.close()

@@ -162,7 +162,7 @@ async def run(
         await local.listen(Path(socket_path(home)))
         await http.listen(listener)
         await asyncio.gather(mcp.door(), asyncio.to_thread(manifest.write, str(home), describe(gate.registry)))
-        # What is loaded now stays: left out of every later collection, those are short and come often enough (M).
+        # What is loaded now stays; no later collection need walk it again.
         gc.collect()
         gc.freeze()
         _announce(settings.server.host, port, str(home))

@@ -23,6 +23,8 @@ NETWORKS: dict[str, tuple[float, float, float]] = {
     "4g": (165, 1_012_500, 168_750),
 }
 
+TOUCH_POINTS = 5
+
 
 class Guise(msgspec.Struct, frozen=True, omit_defaults=True):
     """Everything at its default is the browser as it is."""
@@ -67,7 +69,7 @@ def put_on(channel: Channel, guise: Guise, *, over: Guise | None, kind: Kind) ->
     if kind == "tab" and differs("width", "height", "scale", "mobile"):
         replies.append(_size(channel, guise))
     if differs("touch"):
-        points = 5 if guise.touch else 1
+        points = TOUCH_POINTS if guise.touch else 1
         replies.append(channel.post("Emulation.setTouchEmulationEnabled", enabled=guise.touch, maxTouchPoints=points))
     if differs("color_scheme", "reduced_motion"):
         replies.append(_media(channel, guise))

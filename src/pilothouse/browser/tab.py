@@ -14,7 +14,7 @@ from pilothouse.browser import settle, world
 from pilothouse.browser.console import Console, Line
 from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
 from pilothouse.browser.frames import Frame, Frames
-from pilothouse.browser.guise import NOTHING, PLAIN, Guise, Kind, put_on
+from pilothouse.browser.guise import NOTHING, PLAIN, TOUCH_POINTS, Guise, Kind, put_on
 from pilothouse.browser.intercept import Intercept
 from pilothouse.browser.network import Network
 from pilothouse.browser.refs import Refs
@@ -84,7 +84,6 @@ class Tab:
         self.loaders: deque[str] = deque(maxlen=20)  # of the documents that have come, the newest last
         self.moves = 0  # navigations within a document
         self.strayed_at = 0.0  # when the tab went somewhere since the last action and nobody was told; 0: it did not
-        self.touch_points = 0  # fingers of the device that is emulated; a gesture leaves them as they were
         self.turn = Turn()
         self.mark: settle.Mark | None = None
         self.seen = Seen()
@@ -132,6 +131,11 @@ class Tab:
     def inner_channels(self) -> list[tuple[Channel, Kind]]:
         """Those of frames in other processes, and of workers."""
         return [(channel, "frame" if frame_id else "worker") for channel, frame_id in self._children.values()]
+
+    @property
+    def touch_points(self) -> int:
+        """Fingers of the device that is emulated; a gesture leaves them as they were."""
+        return TOUCH_POINTS if self.guise.touch else 0
 
     def wear(self, guise: Guise) -> None:
         """From the beginning: what `reset` goes back to."""

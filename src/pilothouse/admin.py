@@ -4,6 +4,7 @@ Above: entry. Below: instance, the daemon for `serve`, and commands for those th
 which costs 30 ms: nothing here is in a hurry.
 """
 
+import importlib
 import json
 import os
 import signal
@@ -14,15 +15,26 @@ import click
 
 from pilothouse import __version__, instance
 from pilothouse.commands.completion import SCRIPTS, SHELLS
-from pilothouse.commands.demo import demo
-from pilothouse.commands.doctor import doctor
-from pilothouse.commands.install import install
 from pilothouse.commands.show import EXIT_CODES
 from pilothouse.commands.status import describe_status
 from pilothouse.home import directory
 
 STOP_TIMEOUT_S = 5.0
 LINGER_S = 30 * 60.0
+OWN_FILES = ("demo", "doctor", "install")
+
+
+class Commands(click.Group):
+    """Those with a file of their own are imported when they are called: nobody else waits for them, or breaks with
+    them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *OWN_FILES])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in OWN_FILES:
+            return getattr(importlib.import_module(f"pilothouse.commands.{cmd_name}"), cmd_name)
+        return super().get_command(ctx, cmd_name)
 
 
 def main(arguments: list[str]) -> int:
@@ -38,7 +50,7 @@ def main(arguments: list[str]) -> int:
         return 1
 
 
-@click.group(epilog=EXIT_CODES)
+@click.group(cls=Commands, epilog=EXIT_CODES)
 @click.version_option(__version__, message="pilothouse %(version)s")
 def commands() -> None:
     """One local daemon that lets agents drive, watch and debug Chrome.
@@ -153,7 +165,3 @@ def _end(home: str, pid: int) -> bool:
     else:
         os.kill(pid, signal.SIGTERM)
     return instance.wait_gone(home, STOP_TIMEOUT_S)
-
-
-for one in (demo, doctor, install):
-    commands.add_command(one)

@@ -51,6 +51,10 @@ class Defaults(msgspec.Struct, frozen=True):
     endpoint: str = ""
     again: bool = False  # the connection is an old one: the daemon it knew is gone
 
+    def over(self, daemon: "Defaults") -> "Defaults":
+        """What the connection did not say is as the daemon was started."""
+        return msgspec.structs.replace(self, tools=self.tools or daemon.tools, headed=self.headed or daemon.headed)
+
 
 class Caller(msgspec.Struct, frozen=True):
     """Who calls: the name of an agent key, and the connection it came by (empty for stateless callers)."""

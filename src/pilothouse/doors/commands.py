@@ -43,9 +43,7 @@ class CommandDoor:
     def open(self, caller: Caller, send: Send, unsent_bytes: Callable[[], int]) -> "Commands":
         leaving = self._leave_gone()
         self._terminals.add(caller.connection)
-        headed = caller.defaults.headed or self._defaults.headed
-        defaults = msgspec.structs.replace(caller.defaults, headed=headed)
-        caller = msgspec.structs.replace(caller, defaults=defaults)
+        caller = msgspec.structs.replace(caller, defaults=caller.defaults.over(self._defaults))
         return Commands(self._gate, caller, send, unsent_bytes, leaving)
 
     def _leave_gone(self) -> list[asyncio.Task[None]]:

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, cast
 
 import mcp_types as types
+import msgspec
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.caching import CacheableMethod, CacheHint
@@ -172,7 +173,7 @@ class McpDoor:
         return None
 
     async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> Wire:
-        sets = self.caller(ctx).defaults.tools or self._defaults.tools
+        sets = self.caller(ctx).defaults.tools
         if sets not in self._lists:
             wanted = f"{sets},{self._extras.groups}" if self._extras else sets
             listed = [tool_to_wire(tool) for tool in self.gate.registry.listed(wanted)]
@@ -310,6 +311,7 @@ class McpDoor:
 
     def open(self, caller: Caller, send: Callable[[bytes], None], unsent_bytes: Callable[[], int]) -> Pipe:
         """A new line of messages: each request is served in the generation it speaks."""
+        caller = msgspec.structs.replace(caller, defaults=caller.defaults.over(self._defaults))
         pipe = Pipe(send, unsent_bytes, refusal=NoBackChannelError)
         pipe.transport = TransportContext(kind="stdio", can_send_request=True)
         pipe.metadata = ServerMessageMetadata(request_context=caller)

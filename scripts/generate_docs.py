@@ -1,33 +1,44 @@
-"""Writes docs/tools.md, docs/tools/*.md, docs/options.md, docs/errors.md and the table in README.md.
+"""Writes docs/tools.md, docs/tools/*.md, docs/options.md, docs/errors.md, and the marked parts of other pages.
 
-Everything in them comes from the declarations (tools, options, error codes), so it cannot say anything else than the
-code does. tests/test_docs.py fails when a page is stale; `scripts/docs` writes them anew.
+Everything in them comes from the code (tools, options, error codes, routes, metrics), so it cannot say anything else
+than the code does. tests/test_docs.py fails when a page is stale; `scripts/docs` writes them anew.
 """
 
 import ast
+import asyncio
 import functools
 import importlib
 import json
 import pkgutil
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
 import pilothouse.tools
+from pilothouse.commands.clients import CLIENTS
+from pilothouse.commands.show import EXIT_CODES
 from pilothouse.config import Option, options, table_keys
+from pilothouse.doors.openapi import REFUSALS
+from pilothouse.doors.places import SHORTCUTS
 from pilothouse.errors import CODES
+from pilothouse.gate import Gate
+from pilothouse.metrics import Metrics
 from pilothouse.providers.arguments import ALLOWED
 from pilothouse.tool import Access, Registry, Tool, declared
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "pilothouse"
 MADE = "<!-- Made by scripts/docs from the declarations in src/pilothouse. Do not edit. -->"
-BEGIN, END = "<!-- tools: begin (scripts/docs) -->", "<!-- tools: end -->"
+BEGIN, END = "<!-- {name}: begin (scripts/docs) -->", "<!-- {name}: end -->"
+
+# Options of other sections that bound what is kept.
+LOG_LIMITS = {"log.file_max_bytes", "log.max_bytes", "log.retention_days"}
 
 ACCESS = {
     Access.READ: "reads",
@@ -62,21 +73,35 @@ def pages() -> dict[str, str]:
     return made
 
 
-def readme() -> str:
-    """README.md with a fresh table of the core tools between its two marks."""
-    text = (ROOT / "README.md").read_text("utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"README.md has no {BEGIN} … {END}")
-    rows = [f"| [{group}](docs/tools/{group}.md) | {names} |" for group, names in _by_group()]
-    table = "\n".join(["| set | tools |", "|---|---|", *rows])
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+def parts() -> dict[str, dict[str, list[str]]]:
+    """What is made inside pages that a person writes: lines by page and by the name of their two marks."""
+    return {
+        "README.md": {"tools": _readme_table()},
+        "docs/rest.md": {"shortcuts": _shortcut_rows(), "statuses": _status_rows()},
+        "docs/cli.md": {"exit codes": _exit_rows(), "clients": _client_rows()},
+        "docs/operations.md": {"limits": _limit_rows(), "metrics": _metric_rows()},
+    }
+
+
+def filled(path: str, made: dict[str, list[str]]) -> str:
+    """A page with fresh lines between its marks."""
+    text = _read(path)
+    for name, lines in made.items():
+        before, begin, rest = text.partition(BEGIN.format(name=name))
+        _, end, after = rest.partition(END.format(name=name))
+        if not begin or not end:
+            raise SystemExit(f"{path} has no {BEGIN.format(name=name)} … {END.format(name=name)}")
+        text = "\n".join([before + begin, *lines, end + after])
+    return text
+
+
+def _wanted() -> dict[str, str]:
+    return {**pages(), **{path: filled(path, made) for path, made in parts().items()}}
 
 
 def stale() -> list[str]:
     """Pages that do not say what the declarations say, and pages of sets that are gone."""
-    wanted = {**pages(), "README.md": readme()}
+    wanted = _wanted()
     there = {str(path.relative_to(ROOT)) for path in (ROOT / "docs" / "tools").glob("*.md")}
     return sorted([path for path, text in wanted.items() if _read(path) != text] + list(there - wanted.keys()))
 
@@ -84,7 +109,7 @@ def stale() -> list[str]:
 def write() -> list[str]:
     """Bring everything up to date; answers what was changed."""
     changed = stale()
-    wanted = {**pages(), "README.md": readme()}
+    wanted = _wanted()
     for path in changed:
         if path in wanted:
             (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
@@ -100,6 +125,11 @@ def _read(path: str) -> str:
 
 
 # Tools
+
+
+def _readme_table() -> list[str]:
+    rows = [f"| [{group}](docs/tools/{group}.md) | {names} |" for group, names in _by_group()]
+    return ["| set | tools |", "|---|---|", *rows]
 
 
 def _by_group() -> Iterator[tuple[str, str]]:
@@ -308,12 +338,81 @@ def _arguments_section() -> list[str]:
     return ["## Chrome arguments", "", "`browser.args` may hold these, and no others:", named, ""]
 
 
+def _limit_rows() -> list[str]:
+    """What bounds use and what cleans up: limits, files, the log's sizes."""
+    chosen = [one for one in options() if one.section in ("limits", "files") or one.name in LOG_LIMITS]
+    rows = [f"| `{one.name}` | `{json.dumps(one.default)}` | {one.description} |" for one in chosen]
+    return ["| option | default | meaning |", "|---|---|---|", *rows]
+
+
 def _option_row(option: Option, waits: bool) -> str:
     default = f"`{json.dumps(option.default)}`"
     meaning = f"{option.description}{' *Not in force yet.*' if waits else ''}".replace("|", "\\|")
     bounds = _note(option.type).removeprefix(option.description).strip("; ")
     kind = _type(option.type) + (f", {bounds}" if bounds else "")
     return f"| `{option.key}` | {kind} | {default} | {meaning} | `{option.env}` |"
+
+
+# Doors
+
+
+def _shortcut_rows() -> list[str]:
+    rows = [f"| `{one.method}` | `/api/{one.path}` | `{one.tool}` |" for one in SHORTCUTS]
+    return ["| method | address | tool |", "|---|---|---|", *rows]
+
+
+def _status_rows() -> list[str]:
+    """By status: the codes of tools, and what HTTP itself refuses."""
+    meanings: dict[int, list[str]] = {}
+    for code, kind in CODES.items():
+        meanings.setdefault(kind.status, []).append(f"`{code}`")
+    for status, text in REFUSALS.items():
+        meanings.setdefault(status, []).append(text.rstrip("."))
+    rows = [f"| {status} | {', '.join(texts)} |" for status, texts in sorted(meanings.items())]
+    return ["| status | code or reason |", "|---|---|", *rows]
+
+
+def _exit_rows() -> list[str]:
+    told = " ".join(EXIT_CODES.split()).removeprefix("Exit codes: ").rstrip(".")
+    rows = [f"| {number} | {meaning} |" for number, _, meaning in (one.partition(" ") for one in told.split("; "))]
+    return ["| code | meaning |", "|---|---|", *rows]
+
+
+def _client_rows() -> list[str]:
+    rows = [
+        f"| `{one.name}` | {one.title} | {f'`{one.project}`' if one.project else 'none'} |" for one in CLIENTS.values()
+    ]
+    return ["| name | client | file of a project (`--project`) |", "|---|---|---|", *rows]
+
+
+def metrics() -> list[tuple[str, str, str, str]]:
+    """Name, kind, labels and meaning of every number, read from what the daemon would print."""
+    text = asyncio.run(_metrics_text())
+    helps = dict(re.findall(r"^# HELP (\S+) (.*)$", text, re.MULTILINE))
+    found: list[tuple[str, str, str, str]] = []
+    for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE):
+        sample = re.search(rf"^{name}(?:_bucket)?\{{(.*)\}} ", text, re.MULTILINE)
+        labels = re.findall(r'(\w+)="', sample[1]) if sample else []
+        found.append((name, kind, ", ".join(f"`{one}`" for one in labels), helps[name]))
+    return found
+
+
+async def _metrics_text() -> str:
+    """A scrape of a gate that has one browser and has failed once."""
+    browser = SimpleNamespace(name="1", memory_bytes=0, cpu_s=0.0, processes=1)
+
+    async def census() -> Any:
+        return SimpleNamespace(sessions=1, tabs=1, waiting=0, browsers=[browser])
+
+    gate: Any = SimpleNamespace(_sessions=SimpleNamespace(census=census), _rates=SimpleNamespace(refused=0))
+    counted = Metrics()
+    counted.called("click", "stale_ref", 0.01)
+    return counted.text(await Gate.samples(gate), "0")
+
+
+def _metric_rows() -> list[str]:
+    rows = [f"| `{name}` | {kind} | {labels} | {meaning} |" for name, kind, labels, meaning in metrics()]
+    return ["| name | kind | labels | meaning |", "|---|---|---|---|", *rows]
 
 
 # Errors

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse.commands.arguments import OWN_OPTIONS
+from pilothouse.commands.call import ADMINISTRATIVE
+from pilothouse.commands.clients import CLIENTS
+from pilothouse.commands.show import BROWSER, INTERRUPTED, OK, SECURITY, SYSTEM, TIMEOUT, TROUBLE, USAGE
 from pilothouse.config import options, table_keys
+from pilothouse.doors.http import OPEN_PATHS
+from pilothouse.doors.openapi import document
+from pilothouse.doors.places import SHORTCUTS
+from pilothouse.doors.rest import HEADER_ARGS
 from pilothouse.errors import CODES
 from scripts import generate_docs
 from tests.promises import promise
@@ -16,6 +24,7 @@ pytestmark = promise("C04", "E09")
 
 WRITTEN = [
     "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/architecture.md", "docs/design-principles.md",
+    "docs/rest.md", "docs/cli.md", "docs/profiles.md", "docs/operations.md",
 ]  # fmt: skip
 TOOLS = list(generate_docs.registry())
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)|src=\"([^\"]+)\"")
@@ -66,12 +75,61 @@ def test_every_error_is_told(code: str):
     assert f"| `{code}` |" in read("docs/errors.md")
 
 
+@promise("E06")
+@pytest.mark.parametrize("path", [one.path for one in SHORTCUTS])
+def test_every_short_address_is_told(path: str):
+    assert f"`/api/{path}`" in read("docs/rest.md")
+
+
+@promise("E06")
+def test_every_kind_of_route_is_told():
+    """The addresses of the description, with the tool's name left open, and those that it cannot describe."""
+    page, tools = read("docs/rest.md"), generate_docs.registry()
+    kinds = {re.sub(r"^(/api/(?:browser/{id}|tools))/\w+$", r"\1/{tool}", path) for path in document(tools)["paths"]}
+    kinds |= {*OPEN_PATHS, "/metrics", "/api/browser/{id}/follow"}
+    kinds = {one for one in kinds if not one.startswith("/api/docs/") and one != "/health"}
+    assert len(kinds) >= 12
+    assert not [one for one in kinds if f"`{one}`" not in page]
+    for header in (*HEADER_ARGS, "authorization", "x-api-key", "retry-after"):
+        assert header in page.lower()
+
+
+@promise("E08")
+def test_every_command_client_and_exit_code_is_told():
+    page = read("docs/cli.md")
+    assert not [one for one in ADMINISTRATIVE if f"pilothouse {one}" not in page and f", `{one}`" not in page]
+    assert not [one.name for one in CLIENTS.values() if f"| `{one.name}` | {one.title} |" not in page]
+    for code in (OK, TROUBLE, USAGE, SECURITY, BROWSER, SYSTEM, TIMEOUT, INTERRUPTED):
+        assert f"\n| {code} | " in page
+    assert not [one for one in OWN_OPTIONS if f"--{one}" not in page.replace("-o FILE", "--output")]
+
+
+@pytest.mark.parametrize("key", [key.key for key in table_keys() if key.section == "profiles"])
+def test_every_key_of_a_profile_is_shown(key: str):
+    assert re.search(rf"^{key} = ", read("docs/profiles.md"), re.MULTILINE)
+
+
+def test_every_limit_is_told():
+    named = [option.name for option in options() if option.section in ("limits", "files")]
+    assert not [one for one in named if f"| `{one}` |" not in read("docs/operations.md")]
+
+
+def test_every_metric_is_told():
+    names = [name for name, *_ in generate_docs.metrics()]
+    assert len(names) >= 15
+    assert not [one for one in names if f"| `{one}` |" not in read("docs/operations.md")]
+
+
+def test_the_readme_leads_to_every_page():
+    readme = read("README.md")
+    assert not [one for one in WRITTEN[1:] if f"({one})" not in readme]
+
+
 def test_the_readme_shows_the_way_in():
     readme = read("README.md")
     for needed in ("scripts/start", "scripts/test", "PILOTHOUSE_HOME", "agent.key", "docs/tools.md", "docs/options.md"):
         assert needed in readme
-    for client in ("Claude Code", "Claude Desktop", "Cursor", "VS Code", "Codex"):
-        assert client in readme
+    assert not [one.title for one in CLIENTS.values() if one.title not in readme or one.name not in readme]
 
 
 def test_the_readme_names_every_core_tool():

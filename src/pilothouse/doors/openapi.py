@@ -25,7 +25,7 @@ _ABOUT = (
     "/api/browser/{id}/follow tells what happens in a session."
 )
 # What HTTP itself refuses, before or beside a tool.
-_HTTP = {
+REFUSALS = {
     405: "The address does not take that method; `Allow` says which it takes.",
     406: "There is no answer of a kind that `Accept` names.",
     408: "The body did not come in time.",
@@ -167,7 +167,7 @@ def _success(tool: Tool, result: Schema) -> Schema:
 
 
 def _error_responses() -> Schema:
-    meanings: dict[int, list[str]] = {status: [text] for status, text in _HTTP.items()}
+    meanings: dict[int, list[str]] = {status: [text] for status, text in REFUSALS.items()}
     for code, kind in CODES.items():
         meanings.setdefault(kind.status, []).append(f"`{code}`: {kind.meaning}")
     content = {"application/json": {"schema": {"$ref": _REF.format(name="Refusal")}}}

@@ -40,7 +40,7 @@ _STATIC_HEADERS = {
     "x-content-type-options": "nosniff",
     "cache-control": "no-cache",
 }
-_HEADER_ARGS = {"x-instance-id": "session", "x-tab-id": "tab"}
+HEADER_ARGS = {"x-instance-id": "session", "x-tab-id": "tab"}
 
 
 class RestDoor:
@@ -134,7 +134,7 @@ def _arguments(scope: Scope, headers: Headers, place: Place) -> body.Args:
         if args.setdefault(name, value) != value:
             hint = f"leave {name} out of the arguments"
             raise Failure("bad_request", f"the address names one {name}, the arguments another", suggestions=[hint])
-    for header, name in _HEADER_ARGS.items():
+    for header, name in HEADER_ARGS.items():
         if takes(place.tool, name) and (value := headers.get(header)):
             args.setdefault(name, value)
     return args

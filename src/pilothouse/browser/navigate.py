@@ -55,22 +55,22 @@ async def navigate(tab: Tab, url: str, wait_until: str, timeout: float) -> Arriv
     end = asyncio.get_running_loop().time() + timeout
     retried = False
     async with _leaving(tab):
-        before = tab.document
-        reply = await _go(tab, url, end)
-        for _ in range(OVERTAKEN_TRIES):
-            if not _overtaken(tab, before, reply):
-                break
+        for tries_left in reversed(range(OVERTAKEN_TRIES)):
             before = tab.document
             reply = await _go(tab, url, end)
-        if reply.get("errorText") in _TRANSIENT:
-            retried, before = True, tab.document
-            reply = await _go(tab, url, end)
-        if reply.get("errorText"):
-            return await _not_arrived(tab, url, before, reply, retried)
-        if loader := reply.get("loaderId"):
-            # A page that moves by itself may come first; ours is the one with this loader.
-            await _until(tab, lambda: loader in tab.loaders, end, url)
+            if tries_left and _overtaken(tab, before, reply):
+                continue
+            if tries_left and reply.get("errorText") in _TRANSIENT and not retried:
+                retried = True
+                continue
+            if reply.get("errorText"):
+                return await _not_arrived(tab, url, before, reply, retried)
+            if not (loader := reply.get("loaderId")):
+                break
+            await _until(tab, lambda loader=loader: loader in tab.loaders, end, url)
             await _arrive(tab, before, wait_until, end)
+            if not tab.taken_back(loader):
+                break
     return await _arrival(tab, "the first try failed on the network; the second worked" if retried else "")
 
 

@@ -82,6 +82,7 @@ class Tab:
         self.crashed = False
         self.closed = False
         self.loaders: deque[str] = deque(maxlen=20)  # of the documents that have come, the newest last
+        self._begun: deque[tuple[str, str]] = deque(maxlen=20)  # loaders, each with that of the document it began in
         self.moves = 0  # navigations within a document
         self.strayed_at = 0.0  # when the tab went somewhere since the last action and nobody was told; 0: it did not
         self.turn = Turn()
@@ -345,7 +346,16 @@ class Tab:
 
     def _started(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id and "ameDocument" not in params["navigationType"]:
+            self._begun.append((params["loaderId"], self.document.loader_id))
             self._set_navigating(True)
+
+    def taken_back(self, loader: str) -> bool:
+        """A document came and went again, because the page before it had begun to go elsewhere. A document that sends
+        us on by itself is another thing."""
+        began_in = dict(self._begun).get(self.document.loader_id, "")
+        if loader not in self.loaders or began_in not in self.loaders:
+            return False
+        return self.loaders.index(began_in) < self.loaders.index(loader) < self.loaders.index(self.document.loader_id)
 
     def _sent(self, params: dict[str, Any]) -> None:
         """`beforeunload` is over when the request for a new document goes out; from then on the page is deaf."""

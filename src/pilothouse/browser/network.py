@@ -397,17 +397,14 @@ class Network:
 
 
 def choice(
-    url_pattern: str,
-    method: Sequence[str],
-    type: Sequence[str],
-    status: tuple[int, int],  # noqa: A002
+    url_pattern: str, methods: Sequence[str], types: Sequence[str], status: tuple[int, int]
 ) -> Callable[[Request], bool]:
     """Whether a request fits all of these; what is empty asks for nothing."""
     fits = patterns.address(url_pattern) if url_pattern else None
-    methods, kinds = {one.upper() for one in method}, {one.lower() for one in type}
+    of_methods, of_types = {one.upper() for one in methods}, {one.lower() for one in types}
     return lambda one: (
-        (not methods or one.method in methods)
-        and (not kinds or one.type.lower() in kinds)
+        (not of_methods or one.method in of_methods)
+        and (not of_types or one.type.lower() in of_types)
         and status[0] <= _worst(one) <= status[1]
         and (fits is None or fits(one.whole_url))
     )

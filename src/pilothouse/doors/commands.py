@@ -85,11 +85,13 @@ class Commands:
         self._running: set[asyncio.Task[None]] = set()
 
     def feed(self, raw: bytes) -> None:
+        given: dict[str, Any] = {}
         try:
             given = wire.decode(raw)
             asked = msgspec.convert(given, Followed if "watch" in given else Asked)
         except (wire.Malformed, msgspec.ValidationError) as reason:
-            self._refuse(f"a line is {{tool, args}} or {{watch, session}}: {reason}")
+            ident = given.get("id")
+            self._refuse(f"a line is {{tool, args}} or {{watch}}: {reason}", ident if isinstance(ident, int) else 0)
             return
         if len(self._running) >= MAX_IN_FLIGHT:
             self._refuse(f"more than {MAX_IN_FLIGHT} calls at once", asked.id)

@@ -126,13 +126,15 @@ def test_the_end_of_the_session_is_the_end(cli: CommandLine):
 
 def test_a_reader_that_ends_is_the_end(cli: CommandLine):
     said(cli, "console.log('ready')")
-    script = f"{PILOTHOUSE} console --follow | head -n 1"
-    with subprocess.Popen(["bash", "-c", script], env=cli.environment, stdout=subprocess.PIPE, text=True) as piped:
-        assert piped.stdout
-        assert piped.stdout.readline() == "t1 [log] ready\n"
-        piped.stdout.read()  # head has ended
+    command = [PILOTHOUSE, "console", "--follow"]
+    with subprocess.Popen(command, env=cli.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as following:
+        assert following.stdout
+        assert following.stderr
+        assert following.stdout.readline() == b"t1 [log] ready\n"
+        following.stdout.close()
         said(cli, "console.log('for nobody')")
-        assert piped.wait(20) == 0
+        assert following.wait(20) == 0
+        assert following.stderr.read() == b""
 
 
 def test_what_cannot_be_followed(cli: CommandLine, home: Path):

@@ -57,7 +57,8 @@ async def test_console_lines_as_they_are_said(agent: Agent, site: PageServer) ->
 async def test_a_request_is_told_once_when_it_is_over(agent: Agent, site: PageServer) -> None:
     session = await opened(agent, site)
     with followed(agent, session, "network", type=["fetch"]) as stream:
-        await agent.js("fetch('/status/404').then(() => fetch('/redirect?to=/echo')).then(() => fetch('/echo?last'))")
+        asking = "for (const one of ['status/404', 'redirect?to=/echo', 'echo?last']) await (await fetch(one)).text()"
+        await agent.js(f"(async () => {{ {asking} }})()")
         seen = await until(stream, url=site.url("echo?last"))
     told = [(one["method"], one["url"].removeprefix(site.origin), one["status"]) for one in seen]
     wanted = ["/status/404", "/redirect?to=/echo", "/echo", "/echo?last"]

@@ -52,8 +52,8 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (["cli"], ["click"]),
-        (["type_"], ["type_text"]),
+        (["double"], ["double_click"]),
+        (["type_t"], ["type_text"]),
         (["browser.go"], ["browser.goto"]),
         (["docto"], ["doctor"]),
         (["click", "e5", "--butt"], ["--button"]),

@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "guard": {"tool", "config", "result", "errors"},
     "tools": {"browser", "profiles", "tool", "result", "errors"},
     "gate": {"guard", "browser", "cdp.connection", "metrics", "tool", "result", "errors"},
-    "doors": {"gate", "guard", "browser.watch", "metrics", "tool", "config", "result", "errors"},
+    "doors": {"gate", "guard", "browser.watch", "browser.stream", "metrics", "tool", "config", "result", "errors"},
     "instance": {"home"},
     "reach": {"instance"},
     "bridge": {"instance", "reach", "home", "errors"},
@@ -46,7 +46,18 @@ SPEAKS_CDP = {"browser", "providers", "cdp"}
 STDLIB_ONLY = ["__init__.py", "entry.py", "bridge.py", "reach.py", "instance.py", "home.py", "errors.py"]
 STDLIB_ONLY += [
     f"commands/{name}.py"
-    for name in ("__init__", "arguments", "call", "completion", "line", "manifest", "show", "terminal", "usage")
+    for name in (
+        "__init__",
+        "arguments",
+        "call",
+        "completion",
+        "follow",
+        "line",
+        "manifest",
+        "show",
+        "terminal",
+        "usage",
+    )
 ]
 
 _CDP = re.compile(r"[A-Z][A-Za-z]+\.[a-z][A-Za-z]+")

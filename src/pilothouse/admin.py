@@ -9,12 +9,14 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from pilothouse import __version__, instance
 from pilothouse.commands.completion import SCRIPTS, SHELLS
+from pilothouse.commands.follow import follow
 from pilothouse.commands.show import EXIT_CODES
 from pilothouse.commands.status import describe_status
 from pilothouse.home import directory
@@ -119,6 +121,46 @@ def completion(shell: str) -> int:
     """Print what makes a shell complete commands, options and values; its first line says where to put it."""
     click.echo(SCRIPTS[shell], nl=False)
     return 0
+
+
+def _following(command: Callable[..., int]) -> Callable[..., int]:
+    """The options of every command that tells what happens in a session."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="One JSON object a line."),
+        click.option("--session", default="", help="Default: this terminal's own."),
+        click.option("--limit", type=click.IntRange(0, 1000), default=50, help="How much of the past (50)."),
+        click.option("--follow", "-f", "live", is_flag=True, help="Go on with what comes, until Ctrl-C."),
+    ):
+        command = option(command)
+    return command
+
+
+@commands.command()
+@_following
+@click.option("--level", multiple=True, type=click.Choice(["log", "debug", "info", "warn", "error"]))
+@click.option("--pattern", default="", help="Regular expression.")
+def console(**asked: Any) -> int:
+    """Console lines and exceptions of a session, all its tabs; with --follow also those to come."""
+    return follow("console", **asked)
+
+
+@commands.command()
+@_following
+@click.option("--pattern", "url_pattern", default="", help="Part of the address, or glob with *.")
+@click.option("--method", multiple=True, help="GET, POST …")
+@click.option("--type", multiple=True, help="Document, Fetch, XHR …")
+@click.option("--status-min", type=click.IntRange(0, 999), default=0, help="400 shows what went wrong.")
+def network(**asked: Any) -> int:
+    """Requests of a session that are done or failed, all its tabs; with --follow also those to come."""
+    return follow("network", **asked)
+
+
+@commands.command()
+@_following
+@click.option("--pattern", default="", help="Regular expression.")
+def events(**asked: Any) -> int:
+    """Dialogs, downloads, crashes, tabs, errors, navigations of a session; with --follow also those to come."""
+    return follow("events", **asked)
 
 
 _PROFILE_TOOLS = {

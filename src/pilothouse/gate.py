@@ -17,6 +17,7 @@ import msgspec
 from pilothouse.browser.lifecycle import OwnBrowsers
 from pilothouse.browser.session import Options, Session
 from pilothouse.browser.sessions import OwnSessions, Sessions
+from pilothouse.browser.stream import Stream, Wanted
 from pilothouse.browser.stuck import excuse
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.watch import Event
@@ -385,6 +386,10 @@ class Gate:
             listener(*owner, msgspec.structs.replace(event, text=redact_text(clean(event.text))))
 
         return self._sessions.follow(tell)
+
+    def watch(self, caller: Caller, session: str, wanted: Wanted) -> Stream:
+        """A session followed live: its console, network and events, as clean as all that leaves."""
+        return self.own(caller).get(session).follow(wanted, lambda line: redact_tree(clean_tree(line)))
 
     async def samples(self) -> list[Sample]:
         """What the rooms below know, in numbers."""

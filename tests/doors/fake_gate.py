@@ -7,10 +7,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser.watch import Event
+from pilothouse.browser.stream import Stream, Wanted
+from pilothouse.browser.watch import Event, Watch
 from pilothouse.errors import Failure
 from pilothouse.gate import Answer, Call, Caller
-from pilothouse.result import Image, Result
+from pilothouse.result import Image, Result, clean_tree
 from pilothouse.tool import Access, Progress, Registry, declared, tool
 
 PNG = bytes.fromhex(
@@ -86,6 +87,7 @@ class FakeGate:
         self.gone: list[str] = []
         self.owned: dict[str, list[Event]] = {}
         self._listeners: set[Callable[[str, str, Event], None]] = set()
+        self.streams: set[Stream] = set()
 
     async def call(self, call: Call) -> Answer:
         self.calls.append(call)
@@ -114,6 +116,13 @@ class FakeGate:
             raise Failure("not_found", f"there is no session {session}")
         return self.owned[session]
 
+    def watch(self, caller: Caller, session: str, wanted: Wanted) -> Stream:
+        """A real stream; only what it listens to is ours."""
+        stream = Stream(wanted, clean_tree, self.streams.discard)
+        stream.start([], _Heard(self, caller, session))
+        self.streams.add(stream)
+        return stream
+
     def session_ids(self, caller: Caller) -> list[str]:
         return list(self.owned)
 
@@ -121,3 +130,21 @@ class FakeGate:
         self.owned.setdefault(event.session, []).append(event)
         for listener in tuple(self._listeners):
             listener(key, connection, event)
+
+
+class _Heard(Watch):
+    """The events of one session, for its owner only."""
+
+    def __init__(self, gate: FakeGate, caller: Caller, session: str) -> None:
+        super().__init__(session)
+        self._gate, self._owner, self._past = gate, (caller.key, caller.connection), gate.events(caller, session)
+
+    def recent(self, since: int = 0) -> list[Event]:
+        return self._past
+
+    def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
+        def hear(key: str, connection: str, event: Event) -> None:
+            if event.session == self._session and (key, connection) == self._owner:
+                listener(event)
+
+        return self._gate.follow(hear)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.browser.watch import Event
 from pilothouse.doors.commands import MAX_IN_FLIGHT, CommandDoor
 from pilothouse.doors.local import LocalDoor
 from pilothouse.gate import Defaults
@@ -153,3 +154,42 @@ async def test_calls_at_once_have_a_limit(path: Path):
     assert refused["id"] == MAX_IN_FLIGHT
     assert "calls at once" in refused["answer"]["text"]
     await line.close()
+
+
+@promise("E05")
+async def test_a_session_is_followed_until_it_ends(path: Path, gate: FakeGate):
+    gate.owned["s1"] = [Event(1, "crash", "s1", "t1", "before", 1)]
+    line = await greet(path)
+    line.send({"id": 7, "watch": {"kinds": ["events"], "since": 0}})
+    first = await line.read()
+    assert (first["id"], first["line"]["text"]) == (7, "before")
+    gate.happen("default", "terminal-1.2", Event(2, "crash", "s1", "t1", "now", 2))
+    assert (await line.read())["line"]["text"] == "now"
+    (stream,) = gate.streams
+    stream.end()
+    assert (await line.read())["answer"]["text"] == "the session is closed"
+    await line.close()
+
+
+@promise("E05")
+async def test_what_cannot_be_followed_is_answered(path: Path, gate: FakeGate):
+    line = await greet(path)
+    for number, asked in enumerate(({"kinds": ["events"]}, {"kinds": ["all"]}, {"kinds": ["console"], "pattern": "("})):
+        line.send({"id": number, "watch": asked})
+        told = await line.read()
+        assert told["id"] == number
+        assert told["answer"]["failed"]
+        gate.owned["s1"] = []  # the first one had no session
+    await line.close()
+
+
+@promise("E05")
+async def test_a_follower_that_leaves_is_forgotten(path: Path, gate: FakeGate):
+    gate.owned["s1"] = [Event(1, "crash", "s1", "t1", "before", 1)]
+    line = await greet(path)
+    line.send({"watch": {"kinds": ["events"], "since": 0}})
+    await line.read()
+    await line.close()
+    async with asyncio.timeout(5):
+        while gate.streams:
+            await asyncio.sleep(0.005)

@@ -10,8 +10,8 @@ import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
+from pilothouse.browser.stream import MAX_WAITING
 from pilothouse.browser.watch import Event
-from pilothouse.doors import follow
 from tests.promises import promise
 
 from .conftest import PERSON, SECRET
@@ -49,7 +49,8 @@ async def test_what_happens_is_told(rest_url: str, gate: RestGate):
         gate.happen("default", "", event(1, text="two\nlines \ud800 \u202e"))
         told = await read(socket)
         assert told["text"].startswith("two\nlines \ufffd")
-        assert (told["number"], told["kind"], told["session"], told["tab"]) == (1, "console_error", "s1", "t1")
+        assert (told["kind"], told["event"], told["number"]) == ("event", "console_error", 1)
+        assert (told["session"], told["tab"], told["time_ms"]) == ("s1", "t1", 1001)
         gate.happen("default", "", event(2))
         assert (await read(socket))["number"] == 2
 
@@ -68,6 +69,15 @@ async def test_what_was_before_is_told_when_asked_for(rest_url: str, gate: RestG
     gate.owned["s1"] = [event(1), event(2), event(3)]
     async with followed(rest_url, "/api/browser/-/follow?since=1&kinds=events") as socket:
         assert [(await read(socket))["number"], (await read(socket))["number"]] == [2, 3]
+
+
+async def test_a_pattern_chooses_and_a_limit_cuts_the_past(rest_url: str, gate: RestGate):
+    gate.owned["s1"] = [event(1), event(2), event(3, text="dialog"), event(4)]
+    async with followed(rest_url, "/api/browser/s1/follow?since=0&pattern=ERROR&limit=2") as socket:
+        assert [(await read(socket))["number"], (await read(socket))["number"]] == [2, 4]
+        gate.happen("default", "", event(5, text="a navigation"))
+        gate.happen("default", "", event(6))
+        assert (await read(socket))["number"] == 6
 
 
 async def test_a_browser_sends_its_key_as_a_protocol(rest_url: str, gate: RestGate):
@@ -93,6 +103,10 @@ async def test_a_browser_sends_its_key_as_a_protocol(rest_url: str, gate: RestGa
         ("s2/follow", {}, 404),
         ("s1/follow?kinds=events,nonsense", {}, 400),
         ("s1/follow?since=x", {}, 400),
+        ("s1/follow?since=-1", {}, 400),
+        ("s1/follow?kinds=", {}, 400),
+        ("s1/follow?kinds=console&level=loud", {}, 400),
+        ("s1/follow?kinds=console&pattern=(", {}, 400),
     ],
 )
 async def test_who_may_not_is_refused_before_the_upgrade(rest_url: str, path: str, more: dict[str, Any], status: int):
@@ -121,17 +135,19 @@ async def test_own_means_the_only_one(rest_url: str, gate: RestGate):
 async def test_a_slow_reader_loses_the_oldest_and_is_told(rest_url: str, gate: RestGate):
     async with followed(rest_url) as socket:
         await listening(gate)
-        for number in range(follow.MAX_WAITING + 5):  # without a pause: nobody can have read meanwhile
+        for number in range(MAX_WAITING + 5):  # without a pause: nobody can have read meanwhile
             gate.happen("default", "", event(number))
         assert await read(socket) == {"kind": "lost", "count": 5}
         assert (await read(socket))["number"] == 5
 
 
-async def test_the_end_of_the_session_is_the_end(rest_url: str, gate: RestGate, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(follow, "CHECK_S", 0.05)
+async def test_the_end_of_the_session_is_the_end(rest_url: str, gate: RestGate):
     async with followed(rest_url) as socket:
         await listening(gate)
-        del gate.owned["s1"]
+        gate.happen("default", "", event(1))
+        (stream,) = gate.streams
+        stream.end()
+        assert (await read(socket))["number"] == 1  # what was before the end is still told
         with pytest.raises(websockets.ConnectionClosedOK, match="the session is closed"):
             await asyncio.wait_for(socket.recv(), 5)
     assert not gate._listeners

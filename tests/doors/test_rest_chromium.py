@@ -141,7 +141,23 @@ async def test_what_happens_in_the_browser_is_followed(client: httpx.AsyncClient
         async with asyncio.timeout(10):
             while "it broke" not in (line := json.loads(await followed.recv()))["text"]:
                 pass
-    assert (line["kind"], line["session"]) == ("console_error", session)
+    assert (line["kind"], line["event"], line["session"]) == ("event", "console_error", session)
+
+
+@promise("E05")
+async def test_console_and_network_are_followed(client: httpx.AsyncClient, site: PageServer):
+    await call(client, "browser/-/navigate", url=site.url("small.html"))
+    url = str(client.base_url).replace("http", "ws").rstrip("/")
+    headers = {"X-API-Key": client.headers["X-API-Key"]}
+    query = "kinds=console,network&level=error&url_pattern=echo"
+    async with connect(f"{url}/api/browser/-/follow?{query}", additional_headers=headers) as followed:
+        script = "console.log('no'); fetch('/echo').then(one => one.text()).then(() => console.error('it broke'))"
+        await call(client, "browser/-/evaluate_js", expression=script)
+        async with asyncio.timeout(10):
+            told = [json.loads(await followed.recv()), json.loads(await followed.recv())]
+    by_kind = {one["kind"]: one for one in told}
+    assert by_kind["console"]["text"] == "it broke"
+    assert (by_kind["network"]["url"], by_kind["network"]["status"]) == (site.url("echo"), 200)
 
 
 @promise("E01")

@@ -1,16 +1,17 @@
 """What a tab's scripts said: console calls, uncaught exceptions and the browser's own log, in a ring.
 
-Above: tab, tools. Below: cdp.
+Above: tab, stream, tools. Below: cdp.
 """
 
 import itertools
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
+from pilothouse.browser import patterns
 from pilothouse.cdp.connection import Channel
 
 RING = 1000
@@ -41,12 +42,17 @@ class Console:
         self._ring: deque[Line] = deque(maxlen=RING)
         self._numbers = itertools.count(1)
         self._on_error = on_error
+        self._listeners: set[Callable[[Line], None]] = set()
         self.last_number = 0
 
     def follow(self, channel: Channel) -> None:
         channel.on("Runtime.consoleAPICalled", self._called)
         channel.on("Runtime.exceptionThrown", lambda p: self._thrown(p["exceptionDetails"], p["timestamp"]))
         channel.on("Log.entryAdded", lambda p: self._logged(p["entry"]))
+
+    def subscribe(self, listener: Callable[[Line], None]) -> Callable[[], None]:
+        self._listeners.add(listener)
+        return lambda: self._listeners.discard(listener)
 
     def clear(self) -> int:
         count = len(self._ring)
@@ -107,8 +113,16 @@ class Console:
             stack=[_call(one) for one in calls[:10] if one.get("functionName") or len(calls) > 1],
         )
         self._ring.append(line)
+        for listener in tuple(self._listeners):
+            listener(line)
         if level == "error":
             self._on_error(line)
+
+
+def choice(level: Sequence[str], pattern: str) -> Callable[[Line], bool]:
+    """Whether a line is of these levels and fits the pattern; what is empty asks for nothing."""
+    fits = patterns.regular(pattern) if pattern else None
+    return lambda line: (not level or line.level in level) and (fits is None or fits(line.text))
 
 
 def _call(call: dict[str, Any]) -> str:

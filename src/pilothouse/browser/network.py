@@ -1,18 +1,19 @@
 """Every request of a tab, in a ring: headers, bodies, timing, failures, WebSocket frames, server-sent events.
 
-Above: tab, settle, tools. Below: cdp. Bodies stay in the browser until somebody asks; durable messages keep them
-there when the page has moved on.
+Above: tab, settle, stream, tools. Below: cdp. Bodies stay in the browser until somebody asks; durable messages keep
+them there when the page has moved on.
 """
 
 import asyncio
 import base64
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
+from pilothouse.browser import patterns
 from pilothouse.browser.signal import Signal
 from pilothouse.cdp.connection import Channel, ProtocolError
 
@@ -93,6 +94,7 @@ class Network:
         self._ruled: dict[tuple[str, str], tuple[str, bool]] = {}
         self._numbers = itertools.count(1)
         self._signal = Signal()
+        self._listeners: set[Callable[[Request], None]] = set()
         self.durable = True
         self.last_number = 0
 
@@ -128,6 +130,11 @@ class Network:
         self._ruled[browser_id, url] = said, blocked
         while len(self._ruled) > RING:
             del self._ruled[next(iter(self._ruled))]
+
+    def subscribe(self, listener: Callable[[Request], None]) -> Callable[[], None]:
+        """Told of each request once, when it is done or has failed."""
+        self._listeners.add(listener)
+        return lambda: self._listeners.discard(listener)
 
     def requests(self) -> list[Request]:
         return list(self._ring.values())
@@ -334,6 +341,8 @@ class Network:
         while len(self._ended) > ENDED_KEPT:
             del self._ended[next(iter(self._ended))]
         self._signal.stir()
+        for listener in tuple(self._listeners):
+            listener(request)
 
     # Streams
 
@@ -385,6 +394,46 @@ class Network:
     def _socket_closed(self, params: dict[str, Any]) -> None:
         if request := self._current.get(params["requestId"]):
             self._done(request, params.get("timestamp"))
+
+
+def choice(
+    url_pattern: str, methods: Sequence[str], types: Sequence[str], status: tuple[int, int]
+) -> Callable[[Request], bool]:
+    """Whether a request fits all of these; what is empty asks for nothing."""
+    fits = patterns.address(url_pattern) if url_pattern else None
+    of_methods, of_types = {one.upper() for one in methods}, {one.lower() for one in types}
+    return lambda one: (
+        (not of_methods or one.method in of_methods)
+        and (not of_types or one.type.lower() in of_types)
+        and status[0] <= _worst(one) <= status[1]
+        and (fits is None or fits(one.whole_url))
+    )
+
+
+def brief(one: Request) -> dict[str, Any]:
+    """A request without headers and bodies, as plain data."""
+    fields: dict[str, Any] = {
+        "id": one.id,
+        "method": one.method,
+        "url": one.url,
+        "type": one.type,
+        "status": one.status,
+        "mime_type": one.mime_type,
+        "duration_ms": one.duration_ms,
+        "size_bytes": one.size_bytes,
+        "started_ms": one.started_ms,
+        "failure": one.failure,
+        "mocked": one.mocked,
+        "worker": one.worker,
+        "from_cache": one.from_cache,
+        "pending": not one.done,
+    }
+    return {name: value for name, value in fields.items() if value or name in ("id", "status")}
+
+
+def _worst(one: Request) -> int:
+    """A request that failed without an answer is worse than any status, and found by whoever looks for errors."""
+    return 999 if one.failure and not one.status else one.status
 
 
 def _note_rule(request: Request, said: str, blocked: bool) -> None:

@@ -1,6 +1,7 @@
 """Patterns that callers give: globs and parts for addresses, regular expressions on a linear-time engine for text.
 
-Above: tools, waits. Below: RE2, because with Python's own engine 26 characters can take seven seconds.
+Above: tools, waits, console, network. Below: RE2, because with Python's own engine 26 characters can take seven
+seconds.
 """
 
 from collections.abc import Callable
@@ -49,3 +50,8 @@ def regular(pattern: str) -> Callable[[str], bool]:
         reason = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else error
         raise Failure("bad_request", f"{pattern!r} is not a pattern: {reason}") from None
     return lambda text: compiled.search(text) is not None
+
+
+def newer(number: int, time_ms: int, since: int) -> bool:
+    """`since` is a number of our own counting, or, being much larger, a time."""
+    return time_ms >= since if since > 1_000_000_000_000 else number > since

@@ -1,6 +1,6 @@
 """One caller's work: a context, its tabs by short names, which of them is current, and what happened in them.
 
-Above: sessions, tools. Below: browser, tab, watch.
+Above: sessions, tools. Below: browser, tab, watch, stream.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ import msgspec
 from pilothouse.browser.browser import Context
 from pilothouse.browser.intercept import Rules
 from pilothouse.browser.signal import Signal
+from pilothouse.browser.stream import Line, Stream, Wanted
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.watch import Watch
@@ -75,6 +76,7 @@ class Session:
         self._closing: set[asyncio.Task[None]] = set()
         self._popups: dict[str, float] = {}  # tabs opened by pages that nobody has waited for yet, and when
         self._popped = Signal()
+        self._streams: set[Stream] = set()
 
     @property
     def tabs(self) -> list[Tab]:
@@ -98,7 +100,7 @@ class Session:
             again = self._context is not None
             if self._context:
                 await self._context.close()
-            self._tabs.clear()
+            self._forget_tabs()
             self._popups.clear()
             self._context = context = await self._take()
             self._dress(context)
@@ -161,10 +163,19 @@ class Session:
 
     async def close(self) -> None:
         self.closed = True
+        for stream in tuple(self._streams):
+            stream.end()
         async with self._moving_in:  # a context that is being moved into must not be left behind
             if self._context:
                 await self._context.close()
-            self._tabs.clear()
+            self._forget_tabs()
+
+    def follow(self, wanted: Wanted, tidy: Callable[[Line], Line]) -> Stream:
+        """What is wanted of all tabs, from now on, until the session's or the stream's end."""
+        stream = Stream(wanted, tidy, self._streams.discard)
+        stream.start(self.tabs, self.watch)
+        self._streams.add(stream)
+        return stream
 
     def _check_open(self) -> None:
         if self.closed:
@@ -206,6 +217,8 @@ class Session:
 
     def shut(self, tab: Tab) -> None:
         self._tabs.pop(tab.name, None)
+        for stream in self._streams:
+            stream.part(tab.name)
         self._popups.pop(tab.name, None)
         if tab in self._turned_away:
             self._turned_away.discard(tab)
@@ -219,6 +232,14 @@ class Session:
     def _name(self, tab: Tab) -> None:
         tab.name = f"t{next(self._names)}"
         self._tabs[tab.name] = tab
+        for stream in self._streams:
+            stream.join(tab)
+
+    def _forget_tabs(self) -> None:
+        for name in self._tabs:
+            for stream in self._streams:
+                stream.part(name)
+        self._tabs.clear()
 
     def _dress(self, context: Context) -> None:
         context.owner = self

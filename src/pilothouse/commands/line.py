@@ -1,4 +1,4 @@
-"""A line to the daemon on which tools are called, one after the other.
+"""A line to the daemon on which tools are called, one after the other, or a session is followed.
 
 Above: the command line, the demo. Below: reach and the daemon's door for commands. Only the standard library.
 """
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     Entry = dict[str, Any]
-    OnProgress = Callable[[Entry], None]
+    OnProgress = OnLine = Callable[[Entry], None]
+    Hears = dict[str, Callable[[Entry], None]]
 
 # No call may be given more than 600 s; a daemon that says nothing for longer than that is stuck.
 SILENCE_S = 630.0
@@ -41,16 +42,24 @@ class Line:
 
     def call(self, tool: str, args: Entry, *, timeout_s: float = 0, on_progress: OnProgress | None = None) -> Entry:
         """The answer. `StartError`: there is no daemon and none can be started. `TimeoutError`: we gave up."""
+        hears: Hears = {"progress": on_progress} if on_progress else {}
+        return self._ask({"tool": tool, "args": args}, hears, SILENCE_S, timeout_s)
+
+    def follow(self, wanted: Entry, session: str, *, live: bool, on_line: OnLine) -> Entry:
+        """What a session says and does, line by line; the answer comes with its end. Errors as of `call`."""
+        return self._ask({"watch": wanted, "session": session, "live": live}, {"line": on_line}, None, 0)
+
+    def _ask(self, asked: Entry, hears: Hears, silence_s: float | None, timeout_s: float) -> Entry:
         import json
 
         self._number += 1
-        line = json.dumps({"id": self._number, "tool": tool, "args": args}).encode() + b"\n"
+        line = json.dumps({"id": self._number, **asked}).encode() + b"\n"
         if len(line) > MAX_BYTES:
             return failed("bad_request", f"the arguments are larger than {MAX_BYTES} bytes")
         link = self._opened()
         deadline = time.monotonic() + timeout_s if timeout_s else 0
         try:
-            link.settimeout(SILENCE_S)
+            link.settimeout(silence_s)
             link.sendall(line)
             while True:
                 message = json.loads(self._next(link, deadline))
@@ -58,8 +67,8 @@ class Line:
                     continue  # of a call that we gave up
                 if "answer" in message:
                     return message["answer"]
-                if on_progress and "progress" in message:
-                    on_progress(message["progress"])
+                for kind in hears.keys() & message.keys():
+                    hears[kind](message[kind])
         except TimeoutError:
             self.close()  # which cancels it
             raise

@@ -1,4 +1,4 @@
-"""The door of the command line: one tool call a line, its progress and one answer as lines back.
+"""The door of the command line: one tool call a line, its progress and one answer as lines back; or a session followed.
 
 Above: local hands it lines. Below: gate. A command is over in a moment and its session is not: sessions belong to the
 terminal it was typed in, and end by themselves when nobody uses them or the terminal is gone.
@@ -11,13 +11,15 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.doors import wire
+from pilothouse.browser.stream import Stream, Wanted
+from pilothouse.doors import places, wire
 from pilothouse.errors import Failure
 from pilothouse.gate import Answer, Call, Caller, Defaults, Gate
 
 MAX_IN_FLIGHT = 16
 LEAVING_S = 2.0
 MAX_UNSENT_BYTES = 4 * 1024 * 1024
+UNREAD_S = 0.1  # so long a follower that does not read is left alone
 
 Send = Callable[[bytes], None]
 IsGone = Callable[[str], bool]
@@ -28,6 +30,15 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     tool: str
     args: dict[str, Any] = {}
+    id: int = 0
+
+
+class Followed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The other kind: what a session says comes back as lines, the answer with its end. Not `live`: only the past."""
+
+    watch: Wanted
+    session: str = ""
+    live: bool = True
     id: int = 0
 
 
@@ -72,15 +83,19 @@ class Commands:
         self._running: set[asyncio.Task[None]] = set()
 
     def feed(self, raw: bytes) -> None:
+        given: dict[str, Any] = {}
         try:
-            asked = msgspec.convert(wire.decode(raw), Asked)
+            given = wire.decode(raw)
+            asked = msgspec.convert(given, Followed if "watch" in given else Asked)
         except (wire.Malformed, msgspec.ValidationError) as reason:
-            self._refuse(f"a line is {{tool, args}}: {reason}")
+            ident = given.get("id")
+            self._refuse(f"a line is {{tool, args}} or {{watch}}: {reason}", ident if isinstance(ident, int) else 0)
             return
         if len(self._running) >= MAX_IN_FLIGHT:
             self._refuse(f"more than {MAX_IN_FLIGHT} calls at once", asked.id)
             return
-        task = asyncio.get_running_loop().create_task(self._answer(asked))
+        doing = self._follow(asked) if isinstance(asked, Followed) else self._answer(asked)
+        task = asyncio.get_running_loop().create_task(doing)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
@@ -101,8 +116,32 @@ class Commands:
         answer = await self._gate.call(Call(asked.tool, asked.args, self._caller, progress))
         self._send(wire.encode({"id": asked.id, "answer": _to_wire(answer)}))
 
+    async def _follow(self, asked: Followed) -> None:
+        try:
+            session = places.own_session(self._gate, self._caller, asked.session)
+            stream = self._gate.watch(self._caller, session, asked.watch)
+        except Failure as failure:
+            self._fail(failure, asked.id)
+            return
+        try:
+            await self._tell(stream, asked)
+        finally:
+            stream.end()
+        answer = Answer("", "the session is closed" if asked.live else "", {})
+        self._send(wire.encode({"id": asked.id, "answer": _to_wire(answer)}))
+
+    async def _tell(self, stream: Stream, asked: Followed) -> None:
+        if not asked.live:
+            stream.end()
+        async for line in stream:
+            self._send(wire.encode({"id": asked.id, "line": line}))
+            while self._unsent_bytes() > MAX_UNSENT_BYTES:  # noqa: ASYNC110 - nobody tells when it is read
+                await asyncio.sleep(UNREAD_S)
+
     def _refuse(self, reason: str, ident: int = 0) -> None:
-        failure = Failure("bad_request", reason)
+        self._fail(Failure("bad_request", reason), ident)
+
+    def _fail(self, failure: Failure, ident: int) -> None:
         answer = Answer("", failure.to_text(), {"error": failure.to_dict()}, failed=True, status=failure.status)
         self._send(wire.encode({"id": ident, "answer": _to_wire(answer)}))
 

@@ -22,7 +22,7 @@ _ABOUT = (
     "X-Instance-ID names it. Send the agent key as a bearer token or as X-API-Key. Tools that only read answer to GET "
     "too, with their arguments in the query. `Accept: image/*`, application/pdf or application/octet-stream gives the "
     "picture or file itself, `Accept: text/event-stream` the progress and then the answer. A WebSocket at "
-    "/api/browser/{id}/follow tells what happens in a session."
+    "/api/browser/{id}/follow tells what happens in a session; `?kinds=console,network,events` says what of it."
 )
 # What HTTP itself refuses, before or beside a tool.
 REFUSALS = {

@@ -1,12 +1,13 @@
 """Which address means which tool: the map that the REST door walks by and the OpenAPI document prints.
 
-Above: rest, openapi. Below: tool. Addresses of profiles and browsers are short names for tools; they are there if the
-tools are.
+Above: rest, openapi, followers. Below: tool, gate. Addresses of profiles and browsers are short names for tools; they
+are there if the tools are.
 """
 
 from typing import Any, NamedTuple
 
 from pilothouse.errors import Failure
+from pilothouse.gate import Caller, Gate
 from pilothouse.tool import Access, Registry, Tool
 
 OWN = ("default", "-")  # what stands for the caller's own session where an address needs one
@@ -96,3 +97,15 @@ def id_name(tool: Tool) -> str:
 def path_of(tool: Tool) -> str:
     """The address that the documents give for a tool."""
     return f"/api/browser/{{id}}/{tool.name}" if takes(tool, "session") else f"/api/tools/{tool.name}"
+
+
+def own_session(gate: Gate, caller: Caller, named: str) -> str:
+    """The handle of a session, whatever it was called by; of the caller's only one if it was not named."""
+    if named and named not in OWN:
+        return gate.session_id(caller, named)
+    own = gate.session_ids(caller)
+    if len(own) != 1:
+        hint = "open one with open_session" if not own else "say its handle"
+        message = f"{len(own)} sessions are open: name one" if own else "no session is open"
+        raise Failure("not_found", message, details={"sessions": own}, suggestions=[hint])
+    return own[0]

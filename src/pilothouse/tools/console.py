@@ -5,12 +5,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser import patterns
-from pilothouse.browser.console import Line
+from pilothouse.browser.console import Line, choice
+from pilothouse.browser.patterns import newer
 from pilothouse.browser.tab import Tab
 from pilothouse.result import Result
 from pilothouse.tool import Access, tool
-from pilothouse.tools.outcome import newer
 
 Level = Literal["log", "debug", "info", "warn", "error"]
 
@@ -39,12 +38,8 @@ async def get_console_logs(
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Result[Logs]:
     """Console lines and exceptions of the tab."""
-    found = [line for line in tab.console.lines() if newer(line.number, line.time_ms, since)]
-    if level:
-        found = [line for line in found if line.level in level]
-    if pattern:
-        fits = patterns.regular(pattern)
-        found = [line for line in found if fits(line.text)]
+    fits = choice(level, pattern)
+    found = [line for line in tab.console.lines() if newer(line.number, line.time_ms, since) and fits(line)]
     shown = found[-limit:]
     text = f"{len(shown)} of {len(found)} lines" if found else "no lines"
     data = Logs([msgspec.to_builtins(line) for line in shown], tab.console.last_number, len(found))

@@ -9,15 +9,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser import files, har, patterns
+from pilothouse.browser import files, har
 from pilothouse.browser.intercept import TYPES, Answer, Rule
-from pilothouse.browser.network import Request
+from pilothouse.browser.network import Request, brief, choice
+from pilothouse.browser.patterns import newer
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from pilothouse.result import Result
 from pilothouse.tool import Access, tool
-from pilothouse.tools.outcome import newer
 
 Status = Annotated[int, Meta(ge=0, le=999)]
 Pattern = Annotated[str, Meta(min_length=1, max_length=2000, description="part, or glob with *")]
@@ -64,20 +64,11 @@ async def get_network_log(
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Result[Log]:
     """Requests of the tab."""
-    fits = patterns.address(url_pattern) if url_pattern else None
-    methods, kinds = {one.upper() for one in method}, {one.lower() for one in type}
-    found = [
-        one
-        for one in tab.network.requests()
-        if newer(one.number, one.started_ms, since)
-        and (not methods or one.method in methods)
-        and (not kinds or one.type.lower() in kinds)
-        and status_min <= _worst(one) <= status_max
-        and (fits is None or fits(one.whole_url))
-    ]
+    fits = choice(url_pattern, method, type, (status_min, status_max))
+    found = [one for one in tab.network.requests() if newer(one.number, one.started_ms, since) and fits(one)]
     shown = found[-limit:]
     text = f"{len(shown)} of {len(found)} requests" if found else "no requests"
-    data = Log([_brief(one) for one in shown], tab.network.last_number, len(found))
+    data = Log([brief(one) for one in shown], tab.network.last_number, len(found))
     return Result(text, data, page="\n".join(_line(one) for one in shown))
 
 
@@ -91,7 +82,7 @@ async def get_network_request(
     request = tab.network.get(id)
     if request is None:
         raise Failure("not_found", f"there is no request {id[:40]!r}", suggestions=["get_network_log lists them"])
-    detail = _brief(request)
+    detail = brief(request)
     if part in ("all", "request"):
         detail["request_headers"] = request.request_headers
         detail["request_body"] = _cut(await tab.network.post_data_of(request), tab.terms.body_max_bytes)
@@ -242,36 +233,11 @@ async def _response(tab: Tab, request: Request) -> dict[str, Any]:
     return {**answer, "response_body": _cut(text, tab.terms.body_max_bytes)}
 
 
-def _worst(one: Request) -> int:
-    """A request that failed without an answer is worse than any status, and found by whoever looks for errors."""
-    return 999 if one.failure and not one.status else one.status
-
-
 def _cut(text: str, max_bytes: int) -> str:
     data = text.encode("utf-8", "replace")
     if len(data) <= max_bytes:
         return text
     return data[:max_bytes].decode("utf-8", "ignore") + f"… (cut: {len(data)} bytes in all)"
-
-
-def _brief(one: Request) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "id": one.id,
-        "method": one.method,
-        "url": one.url,
-        "type": one.type,
-        "status": one.status,
-        "mime_type": one.mime_type,
-        "duration_ms": one.duration_ms,
-        "size_bytes": one.size_bytes,
-        "started_ms": one.started_ms,
-        "failure": one.failure,
-        "mocked": one.mocked,
-        "worker": one.worker,
-        "from_cache": one.from_cache,
-        "pending": not one.done,
-    }
-    return {name: value for name, value in fields.items() if value or name in ("id", "status")}
 
 
 def _line(one: Request) -> str:

@@ -68,8 +68,3 @@ async def _seen(tab: Tab, want: Want) -> str:
     await tab.ready()
     seen = await snapshot.take(tab, snapshot.Options(diff=want == "diff", budget=tab.terms.snapshot_budget))
     return "(the page looks as before)" if seen.unchanged else seen.text
-
-
-def newer(number: int, time_ms: int, since: int) -> bool:
-    """`since` is a number of our own counting, or, being much larger, a time."""
-    return time_ms >= since if since > 1_000_000_000_000 else number > since

@@ -52,7 +52,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (["double"], ["double_click"]),
+        (["double"], ["double-click"]),
         (["type_t"], ["type_text"]),
         (["browser.go"], ["browser.goto"]),
         (["docto"], ["doctor"]),

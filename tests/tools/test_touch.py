@@ -37,7 +37,7 @@ async def test_the_touch_screen_is_there_for_the_gesture_only(agent: Agent, site
     before = await agent.js("navigator.maxTouchPoints")
     await agent.call("tap", target="#go")
     assert await agent.js("[points, navigator.maxTouchPoints]") == [1, before]
-    tab_of(agent).touch_points = 5
+    await agent.call("emulate", touch=True)
     await agent.call("tap", target="#go")
     assert await agent.js("[points, navigator.maxTouchPoints]") == [5, 5]
 

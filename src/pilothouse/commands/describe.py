@@ -44,7 +44,9 @@ def _commands() -> list[Entry]:
     """The other commands, for those who press Tab."""
     from pilothouse.admin import commands
 
-    return [_command(name, one) for name, one in commands.commands.items()]
+    context = click.Context(commands)
+    found = [(name, commands.get_command(context, name)) for name in commands.list_commands(context)]
+    return [_command(name, one) for name, one in found if one]
 
 
 def _command(name: str, one: click.Command) -> Entry:

@@ -65,9 +65,10 @@ class Profiles:
 
     def data_dir(self, profile: Profile) -> Path:
         """Where Chrome keeps what belongs to this profile."""
-        return (
-            self.folder / (Path(profile.user_data_dir).expanduser() if profile.user_data_dir else profile.id)
-        ).resolve()
+        try:
+            return (self.folder / Path(profile.user_data_dir or profile.id).expanduser()).resolve()
+        except (RuntimeError, ValueError, OSError) as error:  # ~ of nobody, a character that no path has
+            raise Failure("bad_request", f"user_data_dir of profile {profile.id}: {error}") from None
 
     def is_ours(self, profile: Profile) -> bool:
         """Is its data directly in our folder? Only there do we make and remove directories."""
@@ -77,8 +78,9 @@ class Profiles:
         """A new profile; without an id it gets one from its name."""
 
         def added(text: str) -> tuple[str, str]:
-            taken = {one.id for one in parse(text, str(self._file)).profiles}
-            profile_id = values.get("id") or _slug(values.get("name", ""), taken)
+            every = parse(text, str(self._file)).profiles
+            taken = {one.id for one in every}
+            profile_id = values.get("id") or _slug(values.get("name", ""), taken | self._folders_of(every))
             if profile_id in taken:
                 raise Failure(
                     "bad_request",
@@ -88,7 +90,7 @@ class Profiles:
             entry = {"id": profile_id, **{key: value for key, value in values.items() if key != "id"}}
             return profile_id, with_entry(text, "profiles", _only_told(entry), str(self._file))
 
-        return self._write(added, values)
+        return self._write(added, {"user_data_dir": "", **values})
 
     def change(self, profile_id: str, values: dict[str, Any]) -> Profile:
         """Other values for some keys; an empty one takes the key out. The id stays what it is."""
@@ -113,7 +115,10 @@ class Profiles:
             )
 
         def removed(text: str) -> tuple[str, str]:
-            at = _position(parse(text, str(self._file)).profiles, gone.id)
+            every = parse(text, str(self._file)).profiles
+            at = _position(every, gone.id)
+            if data:
+                self._check_alone(gone, every)
             return "", without_entry(text, "profiles", at, str(self._file))
 
         self._write(removed, {})
@@ -155,9 +160,9 @@ class Profiles:
             )
         if profile.timezone and not _is_zone(profile.timezone):
             raise Failure("bad_request", f"there is no time zone {profile.timezone}", suggestions=["Europe/Berlin"])
-        if not values.get("user_data_dir"):
+        if "user_data_dir" not in values:
             return
-        if not self._by_person and not self.is_ours(profile):
+        if values["user_data_dir"] and not self._by_person and not self.is_ours(profile):
             raise Failure(
                 "denied",
                 f"user_data_dir must be a name in {self.folder}",
@@ -166,6 +171,21 @@ class Profiles:
         same = [one.id for one in every if one.id != profile.id and self.data_dir(one) == self.data_dir(profile)]
         if same:
             raise Failure("bad_request", f"that user_data_dir belongs to profile {same[0]}")
+
+    def _check_alone(self, profile: Profile, every: list[Profile]) -> None:
+        """Nobody else's data is in its directory, or goes with it."""
+        here = self.data_dir(profile)
+        others = [one.id for one in every if one.id != profile.id and self.data_dir(one).is_relative_to(here)]
+        if others:
+            raise Failure(
+                "in_use",
+                f"the data of profile {others[0]} is in the same directory",
+                suggestions=["leave `data` out to remove the profile and keep its directory"],
+            )
+
+    def _folders_of(self, every: list[Profile]) -> set[str]:
+        """The names in our folder that are somebody's, as they are compared where capitals do not count."""
+        return {self.data_dir(one).name.casefold() for one in every if self.is_ours(one)}
 
 
 def _position(profiles: list[Profile], profile_id: str) -> int:

@@ -170,3 +170,16 @@ async def test_the_shared_browser_is_listed_too(house: House, agent: Agent) -> N
     (shared,) = [one for one in (await agent.call("get_running_browsers"))["browsers"] if one["browser"] == "isolated"]
     assert shared["sessions"] >= 1
     assert shared["pid"] == getattr(house.pool._chrome, "pid")  # noqa: B009
+
+
+@promise("B06")
+async def test_first_calls_side_by_side_share_one_session(own_house: House) -> None:
+    own_house.profiles.add({"name": "door"})
+    door = Agent(own_house.gate, Caller("default", "a", "mcp", Defaults(browser="profile", profile="door")))
+    answers = await asyncio.gather(*(door.ask("list_tabs") for _ in range(3)))
+    assert [answer.failed for answer in answers] == [False] * 3
+    assert len(door.gate.own(door.caller).all()) == 1
+    by_name = Agent(own_house.gate, Caller("default", "b", "rest"))
+    answers = await asyncio.gather(*(by_name.ask("list_tabs", session="door") for _ in range(3)))
+    assert [answer.failed for answer in answers] == [False] * 3
+    assert len(by_name.gate.own(by_name.caller).all()) == 1

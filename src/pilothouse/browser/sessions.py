@@ -159,12 +159,18 @@ class Sessions:
         self, owner: Owner, session_id: str, options: Callable[[str], Awaitable[Options]]
     ) -> tuple[Session, bool]:
         """The named session, else the owner's only one, else a new one (True), on the profile that was named."""
-        if session_id and self._opens(owner, session_id):
-            return await self.open(owner, await options(session_id)), True
-        if session_id:
-            return self.get(owner, session_id), False
-        own = _only(self.of(owner))
-        return (own, False) if own else (await self._renewed(owner, await options("")), True)
+        if there := self._there(owner, session_id):
+            return there, False
+        asked = await options(session_id)
+        if there := self._there(owner, session_id):  # a call beside this one was faster
+            return there, False
+        return await (self.open if session_id else self._renewed)(owner, asked), True
+
+    def _there(self, owner: Owner, session_id: str) -> Session | None:
+        """None when one is to be opened; a name that is nobody's fails."""
+        if not session_id:
+            return _only(self.of(owner))
+        return None if self._opens(owner, session_id) else self.get(owner, session_id)
 
     async def _renewed(self, owner: Owner, options: Options) -> Session:
         """A new one; who had one before that fell idle is told."""

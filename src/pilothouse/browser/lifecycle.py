@@ -71,14 +71,10 @@ class OwnBrowsers:
         """End a profile's browser, and the sessions of everybody on it; how many there were."""
         running = self._browsers.find(name) or self._called(name)
         profile_id = running.profile.id
-        ended = self._sessions.on(profile_id)
-        for session in ended:
+        for session in self._sessions.on(profile_id):
             session.report("browser", "", f"kill_browser ended the browser of profile {profile_id}")
-            session.closed = True  # at once: a call that comes now must not start the browser again
-        await self._browsers.kill(profile_id)
         why = f"its browser (profile {profile_id}) was ended by kill_browser"
-        await asyncio.gather(*(self._sessions.close(session, why) for session in ended))
-        return running.profile, len(ended)
+        return running.profile, await self._sessions.end_browser(profile_id, why)
 
     def _called(self, name: str) -> Running:
         every = self._browsers.running()

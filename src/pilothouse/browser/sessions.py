@@ -10,9 +10,10 @@ import math
 import secrets
 import shutil
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -207,8 +208,24 @@ class Sessions:
                     self._ended.popitem(last=False)
             await asyncio.shield(self._end(session))  # nobody else can close it any more
 
+    async def end_browser(self, profile_id: str, why: str) -> int:
+        """End a profile's browser and everybody's sessions on it, also when who asks stops waiting; how many."""
+        ended = self.on(profile_id)
+        for session in ended:
+            session.closed = True  # at once: a call that comes now must not start the browser again
+        await asyncio.shield(self._hold(self._end_browser(profile_id, ended, why)))
+        return len(ended)
+
+    async def _end_browser(self, profile_id: str, ended: list[Session], why: str) -> None:
+        if self.browsers:
+            await self.browsers.kill(profile_id)
+        await asyncio.gather(*(self.close(session, why) for session in ended))
+
     def _end(self, session: Session) -> "asyncio.Task[None]":
-        task = asyncio.create_task(_finished(session))
+        return self._hold(_finished(session))
+
+    def _hold(self, ending: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.create_task(ending)
         self._endings.add(task)  # a task that nobody holds may vanish
         task.add_done_callback(self._endings.discard)
         return task

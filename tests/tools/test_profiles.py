@@ -49,6 +49,9 @@ async def test_from_creation_to_deletion(own: Agent, tmp_path: Path) -> None:
         False,
         False,
     )
+    told = await own.text("get_profile", profile="my-shop")
+    assert "headless: no\n" in told
+    assert "viewport: 800 x 600\ntags: a, b\nrunning: no" in told
     (stored,) = [one for one in load(tmp_path / "config.toml").profiles if one.id == "my-shop"]
     assert (stored.lang, stored.timezone, stored.tags) == ("", "Europe/Berlin", ["a", "b"])
     folder = tmp_path / "profiles" / "my-shop"

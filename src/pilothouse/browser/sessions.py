@@ -299,6 +299,12 @@ class OwnSessions:
         """The defaults of this caller for a kind of browser; a profile brings its own."""
         headed = self.defaults.headless is False
         if browser != "profile":
+            if profile:
+                raise Failure(
+                    "bad_request",
+                    f"a browser of kind {browser!r} has no profile",
+                    suggestions=["leave `browser` out to open the profile", "or leave `profile` out"],
+                )
             asked = (not headed) if headless is None else headless
             return msgspec.structs.replace(self.defaults, browser=browser, profile="", headless=asked)
         name = profile or self.defaults.profile

@@ -151,6 +151,8 @@ def test_a_file_with_a_mistake_is_not_overwritten(tmp_path: Path, mistake: str) 
         ({"name": "x", "user_data_dir": "../.."}, "denied", "user_data_dir must be a name"),
         ({"name": "x", "user_data_dir": "a/b"}, "denied", "user_data_dir must be a name"),
         ({"name": "x", "user_data_dir": "work"}, "bad_request", "belongs to profile work"),
+        ({"name": "x", "user_data_dir": "~nosuchperson/x"}, "bad_request", "user_data_dir of profile x"),
+        ({"name": "x", "user_data_dir": "a\0b"}, "bad_request", "user_data_dir of profile x"),
         ({"name": "x", "viewport": {"width": 1, "height": 700}}, "bad_request", "viewport"),
     ],
 )
@@ -277,3 +279,29 @@ def test_line_ends_of_another_system_are_kept(tmp_path: Path) -> None:
     Profiles(tmp_path).change("Zu Hause", {"lang": "nl"})
     expected = WRITTEN.replace('"Zu Hause"\n', '"Zu Hause"\nlang = "nl"\n').replace("\n", "\r\n")
     assert file.read_bytes() == expected.encode()
+
+
+def test_a_directory_has_one_profile(tmp_path: Path) -> None:
+    profiles = Profiles(tmp_path)
+    profiles.add({"name": "A", "user_data_dir": "work"})
+    with pytest.raises(Failure, match="belongs to profile a"):
+        profiles.add({"id": "work"})
+    assert profiles.add({"name": "Work"}).id == "work-2"
+    profiles.add({"id": "b", "user_data_dir": "c"})
+    profiles.add({"id": "d", "user_data_dir": "b"})
+    with pytest.raises(Failure, match="belongs to profile d"):
+        profiles.change("b", {"user_data_dir": ""})
+
+
+def test_data_that_another_profile_has_too_stays(tmp_path: Path) -> None:
+    text = '[[profiles]]\nid = "work"\n[[profiles]]\nid = "a"\nuser_data_dir = "work"\n'
+    (tmp_path / "config.toml").write_text(text)
+    profiles = Profiles(tmp_path)
+    (profiles.folder / "work").mkdir(parents=True)
+    assert profiles.change("work", {"lang": "de"}).lang == "de"  # what a person wrote can be changed otherwise
+    with pytest.raises(Failure, match="the data of profile a is in the same directory") as caught:
+        profiles.remove("work", data=True)
+    assert caught.value.code == "in_use"
+    profiles.remove("work")
+    profiles.remove("a", data=True)
+    assert not (profiles.folder / "work").exists()

@@ -19,11 +19,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from pilothouse.config import Profile, Size, parse
+from pilothouse.config import HIDDEN, Profile, Size, parse, shown_proxy
 from pilothouse.errors import Failure
 from pilothouse.tables import with_changes, with_entry, without_entry
 
-__all__ = ["Profile", "Profiles", "Size"]
+__all__ = ["Profile", "Profiles", "Size", "shown_proxy"]
 
 LOCK_WAIT_S = 5.0
 TRIES = 5  # a person may save the file while we write
@@ -65,9 +65,10 @@ class Profiles:
 
     def data_dir(self, profile: Profile) -> Path:
         """Where Chrome keeps what belongs to this profile."""
-        return (
-            self.folder / (Path(profile.user_data_dir).expanduser() if profile.user_data_dir else profile.id)
-        ).resolve()
+        try:
+            return (self.folder / Path(profile.user_data_dir or profile.id).expanduser()).resolve()
+        except (RuntimeError, ValueError, OSError) as error:  # ~ of nobody, a character that no path has
+            raise Failure("bad_request", f"user_data_dir of profile {profile.id}: {error}") from None
 
     def is_ours(self, profile: Profile) -> bool:
         """Is its data directly in our folder? Only there do we make and remove directories."""
@@ -77,8 +78,9 @@ class Profiles:
         """A new profile; without an id it gets one from its name."""
 
         def added(text: str) -> tuple[str, str]:
-            taken = {one.id for one in parse(text, str(self._file)).profiles}
-            profile_id = values.get("id") or _slug(values.get("name", ""), taken)
+            every = parse(text, str(self._file)).profiles
+            taken = {one.id for one in every}
+            profile_id = values.get("id") or _slug(values.get("name", ""), taken | self._folders_of(every))
             if profile_id in taken:
                 raise Failure(
                     "bad_request",
@@ -88,14 +90,16 @@ class Profiles:
             entry = {"id": profile_id, **{key: value for key, value in values.items() if key != "id"}}
             return profile_id, with_entry(text, "profiles", _only_told(entry), str(self._file))
 
-        return self._write(added, values)
+        return self._write(added, {"user_data_dir": "", **values})
 
     def change(self, profile_id: str, values: dict[str, Any]) -> Profile:
         """Other values for some keys; an empty one takes the key out. The id stays what it is."""
 
         def changed(text: str) -> tuple[str, str]:
-            at = _position(parse(text, str(self._file)).profiles, chosen)
-            return chosen, with_changes(text, "profiles", at, _plain(values), str(self._file))
+            profiles = parse(text, str(self._file)).profiles
+            at = _position(profiles, chosen)
+            new = _without_shown(values, profiles[at])
+            return chosen, with_changes(text, "profiles", at, _plain(new), str(self._file))
 
         chosen = self.get(profile_id).id
         return self._write(changed, values)
@@ -111,7 +115,10 @@ class Profiles:
             )
 
         def removed(text: str) -> tuple[str, str]:
-            at = _position(parse(text, str(self._file)).profiles, gone.id)
+            every = parse(text, str(self._file)).profiles
+            at = _position(every, gone.id)
+            if data:
+                self._check_alone(gone, every)
             return "", without_entry(text, "profiles", at, str(self._file))
 
         self._write(removed, {})
@@ -145,11 +152,17 @@ class Profiles:
         raise Failure("system", f"{self._file} is being written by somebody else", retryable=True)
 
     def _check(self, profile: Profile, values: dict[str, Any], every: list[Profile]) -> None:
+        if HIDDEN in profile.proxy_server and values.get("proxy_server"):
+            raise Failure(
+                "bad_request",
+                f"proxy_server has {HIDDEN} where its user and password should be",
+                suggestions=["give the whole address", "or leave proxy_server out to keep what it is"],
+            )
         if profile.timezone and not _is_zone(profile.timezone):
             raise Failure("bad_request", f"there is no time zone {profile.timezone}", suggestions=["Europe/Berlin"])
-        if not values.get("user_data_dir"):
+        if "user_data_dir" not in values:
             return
-        if not self._by_person and not self.is_ours(profile):
+        if values["user_data_dir"] and not self._by_person and not self.is_ours(profile):
             raise Failure(
                 "denied",
                 f"user_data_dir must be a name in {self.folder}",
@@ -159,12 +172,34 @@ class Profiles:
         if same:
             raise Failure("bad_request", f"that user_data_dir belongs to profile {same[0]}")
 
+    def _check_alone(self, profile: Profile, every: list[Profile]) -> None:
+        """Nobody else's data is in its directory, or goes with it."""
+        here = self.data_dir(profile)
+        others = [one.id for one in every if one.id != profile.id and self.data_dir(one).is_relative_to(here)]
+        if others:
+            raise Failure(
+                "in_use",
+                f"the data of profile {others[0]} is in the same directory",
+                suggestions=["leave `data` out to remove the profile and keep its directory"],
+            )
+
+    def _folders_of(self, every: list[Profile]) -> set[str]:
+        """The names in our folder that are somebody's, as they are compared where capitals do not count."""
+        return {self.data_dir(one).name.casefold() for one in every if self.is_ours(one)}
+
 
 def _position(profiles: list[Profile], profile_id: str) -> int:
     for at, one in enumerate(profiles):
         if one.id == profile_id:
             return at
     raise Failure("not_found", f"there is no profile {profile_id} any more", suggestions=["list_profiles"])
+
+
+def _without_shown(values: dict[str, Any], before: Profile) -> dict[str, Any]:
+    """A proxy that comes back as it was shown, with its password masked, is meant to stay what it is."""
+    if HIDDEN in (shown := values.get("proxy_server") or "") and shown == shown_proxy(before.proxy_server):
+        return {key: value for key, value in values.items() if key != "proxy_server"}
+    return values
 
 
 def _slug(name: str, taken: set[str]) -> str:

@@ -13,6 +13,7 @@ import pytest
 from pilothouse.errors import Failure
 from pilothouse.gate import Caller, Defaults
 from pilothouse.providers.occupied import user_of
+from pilothouse.tool import Access
 from tests.house import Agent, House
 from tests.promises import promise
 from tests.server import PageServer
@@ -131,6 +132,7 @@ async def test_the_life_of_a_profile_browser(own_house: House, site: PageServer,
     assert (await one.call("get_running_browsers"))["browsers"] == []
     await one.call("delete_profile", profile="work", data=True)
     assert not data_dir.exists()
+    assert list((tmp_path / "browsers").glob("*work*")) == []
 
 
 @promise("B06", "A19")
@@ -170,3 +172,60 @@ async def test_the_shared_browser_is_listed_too(house: House, agent: Agent) -> N
     (shared,) = [one for one in (await agent.call("get_running_browsers"))["browsers"] if one["browser"] == "isolated"]
     assert shared["sessions"] >= 1
     assert shared["pid"] == getattr(house.pool._chrome, "pid")  # noqa: B009
+
+
+@promise("B06")
+async def test_first_calls_side_by_side_share_one_session(own_house: House) -> None:
+    own_house.profiles.add({"name": "door"})
+    door = Agent(own_house.gate, Caller("default", "a", "mcp", Defaults(browser="profile", profile="door")))
+    answers = await asyncio.gather(*(door.ask("list_tabs") for _ in range(3)))
+    assert [answer.failed for answer in answers] == [False] * 3
+    assert len(door.gate.own(door.caller).all()) == 1
+    by_name = Agent(own_house.gate, Caller("default", "b", "rest"))
+    answers = await asyncio.gather(*(by_name.ask("list_tabs", session="door") for _ in range(3)))
+    assert [answer.failed for answer in answers] == [False] * 3
+    assert len(by_name.gate.own(by_name.caller).all()) == 1
+
+
+@promise("B11")
+async def test_launching_again_after_a_crash_goes_on_in_the_same_session(own_house: House) -> None:
+    agent = own_house.agent()
+    own_house.profiles.add({"name": "work"})
+    first = await agent.call("launch_browser", profile="work")
+    failure = await refused(agent, "launch_browser", profile="work", headless=False)
+    assert (failure.code, "another headless" in failure.message) == ("in_use", True)
+    os.killpg(first["pid"], signal.SIGKILL)
+    await until(lambda: own_house.browsers.find("work") is None)
+    again = await agent.call("launch_browser", profile="work")
+    assert (again["session"], again["pid"] != first["pid"]) == (first["session"], True)
+    assert len((await agent.call("list_sessions"))["sessions"]) == 1
+    assert (await agent.call("list_tabs", session="work"))["tabs"]
+
+    # Asked to be otherwise than it was, it is a new session.
+    os.killpg(again["pid"], signal.SIGKILL)
+    await until(lambda: own_house.browsers.find("work") is None)
+    other = await agent.call("launch_browser", profile="work", headless=True)
+    assert other["session"] != again["session"]
+    assert len((await agent.call("list_sessions"))["sessions"]) == 1
+
+
+@promise("B11")
+async def test_an_end_that_is_given_up_goes_on(own_house: House, tmp_path: Path) -> None:
+    agent = own_house.agent()
+    own_house.profiles.add({"name": "work"})
+    await agent.call("launch_browser", profile="work")
+    (session,) = agent.gate.own(agent.caller).all()
+    killing = asyncio.create_task(agent.ask("kill_browser", profile="work"))
+    await until(lambda: session.closed)
+    killing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await killing
+    await until(lambda: not agent.gate.own(agent.caller).all())
+    assert list((tmp_path / "browsers").glob("files-*")) == []
+    failure = await refused(agent, "list_tabs", session=session.id)
+    assert "kill_browser" in failure.message
+    assert (await agent.call("launch_browser", profile="work"))["session"] != session.id
+
+
+def test_ending_what_others_work_in_is_a_sensitive_act(own_house: House) -> None:
+    assert own_house.gate.registry.find("kill_browser").access is Access.SENSITIVE

@@ -63,6 +63,7 @@ async def test_a_proxy_is_asked_for_what_is_not_this_machine(agent: Agent, site:
         ({"proxy": "ftp://x"}, "bad_request", "proxy"),
         ({"allowed_domains": ["http://a.test/x"]}, "bad_request", "is not a host"),
         ({"profile": "nobody"}, "not_found", "no profile 'nobody'"),
+        ({"browser": "isolated", "profile": "work"}, "bad_request", "'isolated' has no profile"),
         ({"browser": "profile"}, "bad_request", "say which profile"),
         ({"browser": "remote"}, "unsupported", "cannot open a browser of kind 'remote'"),
         ({"viewport": {"width": 1, "height": 1}}, "bad_request", "100"),

@@ -49,6 +49,9 @@ async def test_from_creation_to_deletion(own: Agent, tmp_path: Path) -> None:
         False,
         False,
     )
+    told = await own.text("get_profile", profile="my-shop")
+    assert "headless: no\n" in told
+    assert "viewport: 800 x 600\ntags: a, b\nrunning: no" in told
     (stored,) = [one for one in load(tmp_path / "config.toml").profiles if one.id == "my-shop"]
     assert (stored.lang, stored.timezone, stored.tags) == ("", "Europe/Berlin", ["a", "b"])
     folder = tmp_path / "profiles" / "my-shop"
@@ -113,3 +116,46 @@ async def test_values_are_checked_before_anything_is_written(
     assert failure.code == "bad_request"
     assert complaint in failure.message
     assert not (tmp_path / "config.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("user:s3cret@proxy.test:1080", "[redacted]@proxy.test:1080"),
+        ("http://user:s3cret'x@proxy.test:80", "http://[redacted]@proxy.test:80"),
+        ('socks5://u:s3cret"w@[::1]:1', "socks5://[redacted]@[::1]:1"),
+        ("http://s3cret@proxy.test", "http://[redacted]@proxy.test"),
+        ("http://proxy.test:80", "http://proxy.test:80"),
+    ],
+)
+@promise("D11", "D13")
+async def test_who_a_proxy_is_told_to_be_is_shown_and_logged_nowhere(
+    own: Agent, tmp_path: Path, address: str, shown: str
+) -> None:
+    answers = [
+        await own.ask("create_profile", name="x", proxy_server=address),
+        await own.ask("update_profile", profile="x", proxy_server=address),
+        await own.ask("get_profile", profile="x"),
+        await own.ask("list_profiles"),
+        await own.ask("open_session", browser="remote", proxy=address),
+        await own.ask("batch", steps=[{"tool": "open_session", "args": {"browser": "remote", "proxy": address}}]),
+    ]
+    assert "s3cret" not in "".join(answer.text + str(answer.data) for answer in answers)
+    assert answers[2].data["profile"]["proxy_server"] == shown
+    assert load(tmp_path / "config.toml").profiles[0].proxy_server == address
+    written = (tmp_path / "audit.jsonl").read_text()
+    assert "open_session" in written
+    assert "s3cret" not in written
+
+
+async def test_a_masked_proxy_that_comes_back_leaves_the_stored_one(own: Agent, tmp_path: Path) -> None:
+    address = "http://u:s3cret@h.test:80"
+    shown = (await own.call("create_profile", name="x", proxy_server=address))["profile"]["proxy_server"]
+    await own.call("update_profile", profile="x", proxy_server=shown, lang="de")
+    (stored,) = load(tmp_path / "config.toml").profiles
+    assert (stored.proxy_server, stored.lang) == (address, "de")
+    for wrong in ("http://u:[redacted]@h.test:80", "http://[redacted]@other.test:80"):
+        assert (await refused(own, "update_profile", profile="x", proxy_server=wrong)).code == "bad_request"
+        assert (await refused(own, "create_profile", name="y", proxy_server=wrong)).code == "bad_request"
+    await own.call("update_profile", profile="x", proxy_server="http://h.test:80")
+    assert load(tmp_path / "config.toml").profiles[0].proxy_server == "http://h.test:80"

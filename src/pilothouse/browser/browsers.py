@@ -10,11 +10,10 @@ import logging
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from pilothouse.browser.browser import Gateway
 from pilothouse.browser.circuit import Circuit
 from pilothouse.browser.pool import Chrome, OpenGateway
 from pilothouse.browser.seat import ProfileBrowser, Seat
@@ -80,6 +79,8 @@ class Browsers:
         self._running: dict[str, Running] = {}
         self._starting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._circuits: dict[str, Circuit] = {}
+        self._left: set[asyncio.Task[Seat]] = set()  # starts that nobody waits for any more
+        self._endings: set[asyncio.Task[None]] = set()
         self._closing = False
 
     def running(self) -> list[Running]:
@@ -90,21 +91,27 @@ class Browsers:
         return one if one and one.alive else None
 
     async def take(self, profile_id: str, wish: Wish) -> Seat:
-        """A seat with one tab, in the browser that runs or is started now."""
-        async with self._starting[profile_id]:
-            running = await self._up(profile_id, wish)
-            seat = running.browser.seat()
+        """A seat with one tab, in the browser that runs or is started now.
+
+        Who stops waiting breaks no start off: one that took too long once would take too long for ever.
+        """
+        seating = asyncio.create_task(self._seated(profile_id, wish))
+        try:
+            seat = await asyncio.shield(seating)
+        except asyncio.CancelledError:
+            self._left.add(seating)
+            seating.add_done_callback(self._unseat)
+            raise
         try:
             await seat.open_tab()
         except BaseException:
-            running.browser.forget(seat)
+            seat.browser.forget(seat)
             raise
         return seat
 
     async def kill(self, profile_id: str) -> None:
-        async with self._starting[profile_id]:
-            if running := self._running.pop(profile_id, None):
-                await self._end(running)
+        """End it, also when who asks stops waiting."""
+        await self._hold(self._kill(profile_id))
 
     @contextlib.asynccontextmanager
     async def still(self, profile_id: str) -> AsyncGenerator[None]:
@@ -125,11 +132,44 @@ class Browsers:
             if one.browser.seats:
                 one.left_at = now
             elif now - one.left_at > idle_s:
-                await self.kill(profile_id)
+                await self._hold(self._kill(profile_id, idle=one))
 
     async def close(self) -> None:
         self._closing = True
+        for start in self._left:
+            start.cancel()
         await asyncio.gather(*(self.kill(profile_id) for profile_id in {*self._running, *self._starting}))
+        await asyncio.gather(*self._endings, return_exceptions=True)
+
+    def drop_log(self, profile_id: str) -> None:
+        """What its Chrome wrote while it ran."""
+        (self._folder / f"profile-{profile_id}.log").unlink(missing_ok=True)
+
+    async def _seated(self, profile_id: str, wish: Wish) -> Seat:
+        async with self._starting[profile_id]:
+            return (await self._up(profile_id, wish)).browser.seat()
+
+    def _unseat(self, seating: "asyncio.Task[Seat]") -> None:
+        self._left.discard(seating)
+        if not seating.cancelled() and not seating.exception():
+            seat = seating.result()
+            seat.browser.forget(seat)
+
+    async def _kill(self, profile_id: str, idle: Running | None = None) -> None:
+        """With `idle` only if it still is that one, and nobody has sat down in it meanwhile."""
+        async with self._starting[profile_id]:
+            running = self._running.get(profile_id)
+            if running is None or (idle and (running is not idle or running.browser.seats)):
+                return
+            del self._running[profile_id]
+            await self._end(running)
+
+    def _hold(self, ending: Coroutine[Any, Any, None]) -> "asyncio.Future[None]":
+        """It goes on to its end, whoever waits for it; a task that nobody holds may vanish."""
+        task = asyncio.create_task(ending)
+        self._endings.add(task)
+        task.add_done_callback(self._endings.discard)
+        return asyncio.shield(task)
 
     async def _up(self, profile_id: str, wish: Wish) -> Running:
         if self._closing:
@@ -143,7 +183,7 @@ class Browsers:
             log.warning("the browser of profile %s is gone", profile_id)
             if there.browser.seats:  # with nobody in it, it may have been closed by a person
                 circuit.failed()
-            await self._end(self._running.pop(profile_id))
+            await self._hold(self._end(self._running.pop(profile_id)))
         circuit.check()
         try:
             self._running[profile_id] = running = await self._started(profile_id, wish)
@@ -151,11 +191,12 @@ class Browsers:
             if failure.code == "system":
                 circuit.failed()
             raise
+        circuit.worked()
         return running
 
     async def _started(self, profile_id: str, wish: Wish) -> Running:
         profile = await asyncio.to_thread(self.profiles.get, profile_id)
-        gateway = await self._open_gateway(wish.proxy or profile.proxy_server, wish.allowed)
+        gateway = await self._gateway(upstream=wish.proxy or profile.proxy_server, allowed=wish.allowed)
         try:
             data_dir = self.profiles.data_dir(profile)
             chrome = await self._launcher.start_profile(profile, data_dir, port=gateway.port, headless=wish.headless)
@@ -169,15 +210,14 @@ class Browsers:
         try:
             await browser.start()
         except BaseException:
-            await asyncio.shield(self._end(running))
+            await self._hold(self._end(running))
             raise
         return running
 
-    async def _open_gateway(self, upstream: str, allowed: Sequence[str]) -> Gateway:
-        return await self._gateway(upstream=upstream, allowed=allowed)
-
     async def _end(self, running: Running) -> None:
         running.browser.give_up("it was ended")
-        await running.chrome.close()
-        running.browser.gateway.close()
+        try:
+            await running.chrome.close()
+        finally:
+            running.browser.gateway.close()
         await asyncio.to_thread(shutil.rmtree, running.browser.files, ignore_errors=True)

@@ -6,7 +6,7 @@ Above: the tools of the sets `profiles` and `lifecycle`. Below: sessions, browse
 import asyncio
 from typing import Any
 
-from pilothouse.browser.browsers import Browsers, Running
+from pilothouse.browser.browsers import Browsers, Running, Wish
 from pilothouse.browser.session import Session
 from pilothouse.browser.sessions import OwnSessions, Sessions
 from pilothouse.errors import Failure
@@ -51,34 +51,41 @@ class OwnBrowsers:
     async def remove(self, name: str, *, data: bool) -> Profile:
         profile = await self.profile(name)
         async with self._browsers.still(profile.id):
-            return await asyncio.to_thread(lambda: self._profiles.remove(profile.id, data=data))
+            gone = await asyncio.to_thread(lambda: self._profiles.remove(profile.id, data=data))
+            if data:
+                self._browsers.drop_log(profile.id)
+            return gone
 
     # Browsers
 
     async def launch(self, name: str, *, headless: bool | None) -> tuple[Running, Session]:
         """The profile's browser, started if it does not run, and the caller's session on it."""
         options = await self._own.options_for("profile", name, headless=headless)
-        own = self._sessions.on(options.profile, self._own.owner)
-        running = self._browsers.find(options.profile)
-        session = own[0] if own and running else await self._own.open(options)
-        await session.open()
+        session = await self._own_on(options.profile, headless) or await self._own.open(options)
+        await session.open()  # one whose browser died moves in again
         running = self._browsers.find(options.profile)
         if running is None:
             raise Failure("browser_gone", f"the browser of profile {options.profile} ended at once")
         return running, session
 
+    async def _own_on(self, profile_id: str, headless: bool | None) -> Session | None:
+        """The caller's session on it; those that would start it otherwise than is asked now are closed."""
+        own = [one for one in self._sessions.on(profile_id, self._own.owner) if not one.closed]
+        if running := self._browsers.find(profile_id):
+            running.check(Wish(headless))
+            return own[0] if own else None
+        other = [one for one in own if headless not in (None, one.options.headless)]
+        await asyncio.gather(*(self._sessions.close(one) for one in other))
+        return next((one for one in own if one not in other), None)
+
     async def kill(self, name: str) -> tuple[Profile, int]:
         """End a profile's browser, and the sessions of everybody on it; how many there were."""
         running = self._browsers.find(name) or self._called(name)
         profile_id = running.profile.id
-        ended = self._sessions.on(profile_id)
-        for session in ended:
+        for session in self._sessions.on(profile_id):
             session.report("browser", "", f"kill_browser ended the browser of profile {profile_id}")
-            session.closed = True  # at once: a call that comes now must not start the browser again
-        await self._browsers.kill(profile_id)
         why = f"its browser (profile {profile_id}) was ended by kill_browser"
-        await asyncio.gather(*(self._sessions.close(session, why) for session in ended))
-        return running.profile, len(ended)
+        return running.profile, await self._sessions.end_browser(profile_id, why)
 
     def _called(self, name: str) -> Running:
         every = self._browsers.running()

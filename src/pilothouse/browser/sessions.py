@@ -10,9 +10,10 @@ import math
 import secrets
 import shutil
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -159,12 +160,18 @@ class Sessions:
         self, owner: Owner, session_id: str, options: Callable[[str], Awaitable[Options]]
     ) -> tuple[Session, bool]:
         """The named session, else the owner's only one, else a new one (True), on the profile that was named."""
-        if session_id and self._opens(owner, session_id):
-            return await self.open(owner, await options(session_id)), True
-        if session_id:
-            return self.get(owner, session_id), False
-        own = _only(self.of(owner))
-        return (own, False) if own else (await self._renewed(owner, await options("")), True)
+        if there := self._there(owner, session_id):
+            return there, False
+        asked = await options(session_id)
+        if there := self._there(owner, session_id):  # a call beside this one was faster
+            return there, False
+        return await (self.open if session_id else self._renewed)(owner, asked), True
+
+    def _there(self, owner: Owner, session_id: str) -> Session | None:
+        """None when one is to be opened; a name that is nobody's fails."""
+        if not session_id:
+            return _only(self.of(owner))
+        return None if self._opens(owner, session_id) else self.get(owner, session_id)
 
     async def _renewed(self, owner: Owner, options: Options) -> Session:
         """A new one; who had one before that fell idle is told."""
@@ -201,8 +208,24 @@ class Sessions:
                     self._ended.popitem(last=False)
             await asyncio.shield(self._end(session))  # nobody else can close it any more
 
+    async def end_browser(self, profile_id: str, why: str) -> int:
+        """End a profile's browser and everybody's sessions on it, also when who asks stops waiting; how many."""
+        ended = self.on(profile_id)
+        for session in ended:
+            session.closed = True  # at once: a call that comes now must not start the browser again
+        await asyncio.shield(self._hold(self._end_browser(profile_id, ended, why)))
+        return len(ended)
+
+    async def _end_browser(self, profile_id: str, ended: list[Session], why: str) -> None:
+        if self.browsers:
+            await self.browsers.kill(profile_id)
+        await asyncio.gather(*(self.close(session, why) for session in ended))
+
     def _end(self, session: Session) -> "asyncio.Task[None]":
-        task = asyncio.create_task(_finished(session))
+        return self._hold(_finished(session))
+
+    def _hold(self, ending: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.create_task(ending)
         self._endings.add(task)  # a task that nobody holds may vanish
         task.add_done_callback(self._endings.discard)
         return task
@@ -276,6 +299,12 @@ class OwnSessions:
         """The defaults of this caller for a kind of browser; a profile brings its own."""
         headed = self.defaults.headless is False
         if browser != "profile":
+            if profile:
+                raise Failure(
+                    "bad_request",
+                    f"a browser of kind {browser!r} has no profile",
+                    suggestions=["leave `browser` out to open the profile", "or leave `profile` out"],
+                )
             asked = (not headed) if headless is None else headless
             return msgspec.structs.replace(self.defaults, browser=browser, profile="", headless=asked)
         name = profile or self.defaults.profile

@@ -37,11 +37,11 @@ async def launch_browser(browsers: OwnBrowsers, profile: Name, headless: bool | 
     return Result(f"{name} runs (pid {pid}), session {session.id}", Launched(name, session.id, pid, running.headless))
 
 
-@tool(Access.WRITE, example={"profile": "work"}, synonyms=_SYNONYMS)
+@tool(Access.SENSITIVE, example={"profile": "work"}, synonyms=_SYNONYMS)
 async def kill_browser(browsers: OwnBrowsers, profile: Name) -> Result[Killed]:
     """End a profile's browser and every session on it. Its cookies are kept."""
     ended, sessions = await browsers.kill(profile)
-    return Result(f"ended {ended.id} and {sessions} sessions", Killed(ended.id, sessions))
+    return Result(f"ended {ended.id} and {_many(sessions, 'session')}", Killed(ended.id, sessions))
 
 
 @tool(Access.READ, example={})
@@ -53,4 +53,9 @@ async def get_running_browsers(browsers: OwnBrowsers) -> Result[Running]:
 
 
 def _counted(one: dict[str, Any]) -> str:
-    return f"{one['sessions']} sessions, {one['tabs']} tabs{'' if one['headless'] else ', with a window'}"
+    window = "" if one["headless"] else ", with a window"
+    return f"{_many(one['sessions'], 'session')}, {_many(one['tabs'], 'tab')}{window}"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -1,12 +1,12 @@
 """Profiles: browsers that keep their cookies and settings, written in config.toml."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import Meta
 
 from pilothouse.browser.lifecycle import OwnBrowsers
-from pilothouse.profiles import Profile, Size
+from pilothouse.profiles import Profile, Size, shown_proxy
 from pilothouse.result import Result
 from pilothouse.tool import Access, tool
 
@@ -40,7 +40,7 @@ async def list_profiles(browsers: OwnBrowsers, tag: Name = "") -> Result[Listed]
 async def get_profile(browsers: OwnBrowsers, profile: Name) -> Result[Shown]:
     """Show one profile."""
     found = _described(browsers, await browsers.profile(profile))
-    lines = [f"{key}: {value}" for key, value in found.items() if value not in ("", [], None)]
+    lines = [f"{key}: {_in_words(value)}" for key, value in found.items() if value not in ("", [], None)]
     return Result("\n".join(lines), Shown(found))
 
 
@@ -125,6 +125,18 @@ def _called(profile: Profile) -> str:
     return f' "{profile.name}"' if profile.name and profile.name != profile.id else ""
 
 
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(cast(list[str], value))
+    return f"{value['width']} x {value['height']}" if isinstance(value, dict) else str(value)
+
+
 def _described(browsers: OwnBrowsers, profile: Profile) -> dict[str, Any]:
-    told = {"user_data_dir": browsers.data_dir(profile), "running": browsers.is_running(profile)}
+    told = {
+        "user_data_dir": browsers.data_dir(profile),
+        "proxy_server": shown_proxy(profile.proxy_server),
+        "running": browsers.is_running(profile),
+    }
     return msgspec.to_builtins(profile) | told

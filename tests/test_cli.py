@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
+from pilothouse import instance
 from pilothouse.commands import manifest
 from pilothouse.commands.usage import as_command
 from tests.command_line import CommandLine
@@ -246,6 +247,15 @@ def test_a_session_for_each_terminal(home: Path, site: PageServer):
     assert shown.count("session: s") == 1
     assert shown.count("All kinds of fields") == 2
     assert "All kinds of fields" not in cli.in_terminal(where)
+
+
+@promise("B06")
+def test_another_version_does_not_end_the_sessions_of_a_terminal(home: Path, cli: CommandLine, site: PageServer):
+    cli.text("navigate", site.url("form.html"))
+    answer = instance.ask(str(home), b'{"pilothouse": "0.0.1", "door": "stop"}')
+    assert answer["stopping"] is False
+    assert "session" in answer["why"]
+    assert "All kinds of fields" in cli.text("get-page-text")
 
 
 @promise("B06")

@@ -6,6 +6,7 @@ checked alone, so that a complaint names the place where the mistake stands.
 """
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -97,6 +98,19 @@ class Log(msgspec.Struct, frozen=True):
 class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     width: Annotated[int, Meta(ge=100, le=10_000)]
     height: Annotated[int, Meta(ge=100, le=10_000)]
+
+
+# What a person may read of a proxy's address, whatever stands before the last @.
+_PROXY = re.compile(
+    r"((?:https?|socks[0-9]?[ah]?)://)?(.*@)?((?:\[[0-9a-f:.]+\]|[^\s/?#@:\\]+)(?::[0-9]{1,5})?/?)", re.DOTALL | re.I
+)
+HIDDEN = "[redacted]"
+
+
+def shown_proxy(address: str) -> str:
+    """A proxy's address for people and logs: user and password are masked, and all of it if it is no address."""
+    found = _PROXY.fullmatch(address.strip())
+    return f"{found[1] or ''}{HIDDEN + '@' if found[2] else ''}{found[3]}" if found else HIDDEN if address else ""
 
 
 class Profile(msgspec.Struct, frozen=True):

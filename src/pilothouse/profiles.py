@@ -19,11 +19,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from pilothouse.config import Profile, Size, parse
+from pilothouse.config import HIDDEN, Profile, Size, parse, shown_proxy
 from pilothouse.errors import Failure
 from pilothouse.tables import with_changes, with_entry, without_entry
 
-__all__ = ["Profile", "Profiles", "Size"]
+__all__ = ["Profile", "Profiles", "Size", "shown_proxy"]
 
 LOCK_WAIT_S = 5.0
 TRIES = 5  # a person may save the file while we write
@@ -94,8 +94,10 @@ class Profiles:
         """Other values for some keys; an empty one takes the key out. The id stays what it is."""
 
         def changed(text: str) -> tuple[str, str]:
-            at = _position(parse(text, str(self._file)).profiles, chosen)
-            return chosen, with_changes(text, "profiles", at, _plain(values), str(self._file))
+            profiles = parse(text, str(self._file)).profiles
+            at = _position(profiles, chosen)
+            new = _without_shown(values, profiles[at])
+            return chosen, with_changes(text, "profiles", at, _plain(new), str(self._file))
 
         chosen = self.get(profile_id).id
         return self._write(changed, values)
@@ -145,6 +147,12 @@ class Profiles:
         raise Failure("system", f"{self._file} is being written by somebody else", retryable=True)
 
     def _check(self, profile: Profile, values: dict[str, Any], every: list[Profile]) -> None:
+        if HIDDEN in profile.proxy_server and values.get("proxy_server"):
+            raise Failure(
+                "bad_request",
+                f"proxy_server has {HIDDEN} where its user and password should be",
+                suggestions=["give the whole address", "or leave proxy_server out to keep what it is"],
+            )
         if profile.timezone and not _is_zone(profile.timezone):
             raise Failure("bad_request", f"there is no time zone {profile.timezone}", suggestions=["Europe/Berlin"])
         if not values.get("user_data_dir"):
@@ -165,6 +173,13 @@ def _position(profiles: list[Profile], profile_id: str) -> int:
         if one.id == profile_id:
             return at
     raise Failure("not_found", f"there is no profile {profile_id} any more", suggestions=["list_profiles"])
+
+
+def _without_shown(values: dict[str, Any], before: Profile) -> dict[str, Any]:
+    """A proxy that comes back as it was shown, with its password masked, is meant to stay what it is."""
+    if HIDDEN in (shown := values.get("proxy_server") or "") and shown == shown_proxy(before.proxy_server):
+        return {key: value for key, value in values.items() if key != "proxy_server"}
+    return values
 
 
 def _slug(name: str, taken: set[str]) -> str:

@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import msgspec
 
+from pilothouse.config import shown_proxy
 from pilothouse.errors import Failure
 from pilothouse.guard import chain
 from pilothouse.guard.policy import Question
@@ -33,6 +34,7 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
 _SYNCED = {Access.WRITE, Access.SENSITIVE}
 # What goes into a page may be a password, and a ref like `e12` or a selector does not tell: its length has to do.
 _TYPED = {"text", "value", "data"}
+_PROXIES = {"proxy", "proxy_server"}
 _sync = getattr(os, "fdatasync", os.fsync)  # macOS and Windows have no fdatasync
 
 
@@ -164,7 +166,7 @@ def _before(question: Question) -> dict[str, Any]:
         "session": question.session,
         "tool": question.tool,
         "access": question.access.value,
-        "args": _short_args(_public(question)),
+        "args": _short_args(_without_proxy_users(_public(question))),
         "urls": [redact_text(_short(url, 0)) for url in question.urls[:_MAX_ITEMS]],
         "browser": question.browser,
         "mode": question.mode,
@@ -192,6 +194,19 @@ def _without_typed(value: Any) -> Any:
         }
     if isinstance(value, list):
         return [_without_typed(item) for item in cast(list[Any], value)]
+    return value
+
+
+def _without_proxy_users(value: Any) -> Any:
+    """Users and passwords of proxies come in shapes that a search for secrets does not know."""
+    if isinstance(value, dict):
+        fields = cast(dict[Any, Any], value)
+        return {
+            key: shown_proxy(item) if key in _PROXIES and isinstance(item, str) else _without_proxy_users(item)
+            for key, item in fields.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_without_proxy_users(item) for item in cast(list[Any], value)]
     return value
 
 

@@ -1,6 +1,6 @@
 """Takes secrets out of what is stored, logged or shown: headers, addresses, bodies, and keys by their shape.
 
-Above: the gate (results), the audit log, network and console logs. Below: nothing. All patterns run on RE2, so no
+Above: the gate (results), the audit log, network and console logs. Below: config. All patterns run on RE2, so no
 page can make them slow, and one search over all of them lets a text without secrets pass untouched.
 """
 
@@ -11,7 +11,9 @@ from typing import Any, cast
 
 import re2  # pyright: ignore[reportMissingTypeStubs]
 
-MASK = "[redacted]"
+from pilothouse.config import HIDDEN
+
+MASK = HIDDEN
 
 _HEADERS = {
     "authorization", "proxy-authorization", "cookie", "set-cookie", "cookie2", "set-cookie2", "x-api-key", "api-key",

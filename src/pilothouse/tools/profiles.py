@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from pilothouse.browser.lifecycle import OwnBrowsers
-from pilothouse.profiles import Profile, Size
+from pilothouse.profiles import Profile, Size, shown_proxy
 from pilothouse.result import Result
 from pilothouse.tool import Access, tool
 
@@ -126,5 +126,9 @@ def _called(profile: Profile) -> str:
 
 
 def _described(browsers: OwnBrowsers, profile: Profile) -> dict[str, Any]:
-    told = {"user_data_dir": browsers.data_dir(profile), "running": browsers.is_running(profile)}
+    told = {
+        "user_data_dir": browsers.data_dir(profile),
+        "proxy_server": shown_proxy(profile.proxy_server),
+        "running": browsers.is_running(profile),
+    }
     return msgspec.to_builtins(profile) | told

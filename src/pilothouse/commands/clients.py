@@ -5,12 +5,14 @@ Above: install. Below: jsonc, tomlkit.
 
 import os
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import InlineTable
 
 from pilothouse.commands import jsonc
 
@@ -38,7 +40,7 @@ class Client(NamedTuple):
 
     def get(self, text: str) -> Any:
         if self.toml:
-            return _toml(text).unwrap().get(self.key, {}).get(NAME)
+            return _toml_servers(text, self.key).get(NAME)
         return _tolerant(jsonc.get, text, (self.key, NAME)) if text.strip() else None
 
     def put(self, text: str, entry: Entry) -> str:
@@ -71,24 +73,52 @@ def _toml(text: str) -> tomlkit.TOMLDocument:
         raise Unreadable(str(error)) from None
 
 
+def _toml_servers(text: str, key: str) -> Entry:
+    servers = _toml(text).unwrap().get(key, {})
+    if not isinstance(servers, dict):
+        raise Unreadable(f"{key} is not a table")
+    return cast(Entry, servers)
+
+
 def _toml_put(text: str, key: str, entry: Entry) -> str:
+    wanted = {**_toml(text).unwrap(), key: {**_toml_servers(text, key), NAME: entry}}
     document = cast(Entry, _toml(text))
     if key not in document:
         document[key] = tomlkit.table(is_super_table=True)
-    table = tomlkit.table()
-    for name, value in entry.items():
-        table.add(name, value)
-    document[key][NAME] = table
-    return tomlkit.dumps(cast(Any, document))
+    inline = isinstance(document[key], InlineTable)
+    document[key][NAME] = _toml_table(entry, inline=inline)
+    return _toml_checked(document, wanted)
+
+
+def _toml_table(values: Entry, *, inline: bool) -> Any:
+    """A table in a line of its own cannot stand inside one in a line, and the other way round."""
+    table: Any = tomlkit.inline_table() if inline else tomlkit.table()
+    for name, value in values.items():
+        table.append(name, _toml_table(cast(Entry, value), inline=inline) if isinstance(value, dict) else value)
+    return table
 
 
 def _toml_drop(text: str, key: str) -> str:
+    if NAME not in (servers := _toml_servers(text, key)):
+        return text
+    left = {name: one for name, one in servers.items() if name != NAME}
+    wanted = {**_toml(text).unwrap(), key: left}
     document = cast(Entry, _toml(text))
-    if NAME in document.get(key, {}):
-        del document[key][NAME]
-        if not document[key]:
-            del document[key]
-    return tomlkit.dumps(cast(Any, document))
+    del document[key][NAME]
+    if not left:
+        del document[key], wanted[key]
+    return _toml_checked(document, wanted)
+
+
+def _toml_checked(document: Entry, wanted: Entry) -> str:
+    """The new text, if it says what was meant and nothing else; tomlkit does not promise that."""
+    new = tomlkit.dumps(cast(Any, document))
+    try:
+        if tomllib.loads(new) == wanted:
+            return new
+    except tomllib.TOMLDecodeError:
+        pass
+    raise Unreadable("it is written in a way that only a person can change")
 
 
 def _user_config(folder: str) -> Path:

@@ -232,6 +232,35 @@ def test_toml_with_something_else_in_our_place_is_left_alone(person: Person):
     assert "left as it is" in told.stderr
 
 
+@pytest.mark.parametrize(
+    ("client", "text"),
+    [
+        (
+            "cursor",
+            '{"mcpServers": {"a": {"command": "a", "env": {"K": "hush-1"}, "args": ["hush-2"]}}, "o": "hush-3"}',
+        ),
+        (
+            "claude-code",
+            '{\n  "mcpServers": {\n    "a": {\n      "url": "hush-1",\n      "headers": {\n        "K": "hush-2"\n      }\n'
+            '    }\n  },\n  "oauth": "hush-3"\n}\n',
+        ),
+        ("codex", '[mcp_servers.a]\ncommand = "a"\nargs = [\n  "hush-1",\n]\n[mcp_servers.a.env]\nK = "hush-2"\n'),
+        ("codex", 'mcp_servers = {a={command="a", env={K="hush-1"}}}\n'),
+        ("codex", '[mcp_servers.a]\nbearer = "hush-1"\n[z]\nq = "hush-2"\n[mcp_servers.b]\nurl = "hush-3"\n'),
+    ],
+)
+def test_what_others_keep_there_is_not_shown(person: Person, client: str, text: str):
+    person.file(client).parent.mkdir(exist_ok=True)
+    person.file(client).write_text(text)
+    for flags in (["--profile", "work"], ["--undo"]):
+        shown = person.install(client, "--yes", *flags)
+        assert shown.returncode == 0, shown.stderr
+        assert "hush" not in shown.stdout
+        assert OWN in shown.stdout
+        assert "work" in shown.stdout
+    assert person.file(client).read_text() == text
+
+
 def test_a_link_stays_a_link(person: Person):
     real = person.folder / "dotfiles" / "mcp.json"
     real.parent.mkdir()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import InlineTable
+from tomlkit.items import AoT, InlineTable
 
 from pilothouse.commands import jsonc
 
@@ -53,6 +53,12 @@ class Client(NamedTuple):
         """Is nothing in it but the shell that our entry was put into?"""
         tree = _toml(text).unwrap() if self.toml else _tolerant(jsonc.get, text, ())
         return tree in ({}, {self.key: {}})
+
+    def veiled(self, text: str) -> str:
+        """The text to be shown: of others' entries and settings, which may be secret, only the names."""
+        if self.toml:
+            return _toml_veiled(text, self.key)
+        return _tolerant(jsonc.veiled, text, (self.key, NAME)) if text.strip() else text
 
     def alone(self, entry: Entry) -> str:
         """A file with nothing but our entry, to be pasted."""
@@ -108,6 +114,24 @@ def _toml_drop(text: str, key: str) -> str:
     if not left:
         del document[key], wanted[key]
     return _toml_checked(document, wanted)
+
+
+def _toml_veiled(text: str, key: str) -> str:
+    document = cast(Entry, _toml(text))
+    _veil(document, clear=document.get(key, {}).get(NAME))
+    return tomlkit.dumps(cast(Any, document))
+
+
+def _veil(table: Any, clear: Any) -> None:
+    for name, value in list(table.items()):
+        if isinstance(value, dict):
+            if value is not clear:
+                _veil(value, clear)
+        elif isinstance(value, AoT):
+            for one in cast(list[Any], value):
+                _veil(one, clear)
+        elif isinstance(value, str | list):
+            table[name] = "…" if isinstance(value, str) else ["…"]
 
 
 def _toml_checked(document: Entry, wanted: Entry) -> str:

@@ -41,6 +41,7 @@ class Follower:
             session = self._session(caller, scope["path_params"]["session"])
             since = _since(socket)
             _check_kinds(socket)
+            protocol = _protocol(scope["subprotocols"])
             past = self._gate.events(caller, session)
         except Refused as refused:
             await socket.send_denial_response(parcel.refusal(refused))
@@ -49,7 +50,7 @@ class Follower:
             await socket.send_denial_response(parcel.refusal(Refused(failure.status, failure)))
             return
         lines = _Lines(event for event in past if since is not None and event.number > since)
-        await self._serve(socket, caller, session, lines)
+        await self._serve(socket, caller, session, lines, protocol)
 
     def _session(self, caller: Caller, named: str) -> str:
         """The handle, whatever it was called by: events carry that."""
@@ -62,14 +63,16 @@ class Follower:
             raise Failure("not_found", message, details={"sessions": own}, suggestions=[hint])
         return own[0]
 
-    async def _serve(self, socket: WebSocket, caller: Caller, session: str, lines: "_Lines") -> None:
+    async def _serve(
+        self, socket: WebSocket, caller: Caller, session: str, lines: "_Lines", protocol: str | None
+    ) -> None:
         def hear(key: str, connection: str, event: Event) -> None:
             if event.session == session and (key, connection) == (caller.key, caller.connection):
                 lines.add(event)
 
         unfollow = self._gate.follow(hear)  # before anything is awaited: nothing between then and now is missed
         try:
-            await socket.accept(_protocol(socket.scope["subprotocols"]))
+            await socket.accept(protocol)
             await self._talk(socket, caller, session, lines)
         finally:
             unfollow()
@@ -129,10 +132,13 @@ async def _until_left(socket: WebSocket) -> None:
 
 
 def _protocol(offered: list[str]) -> str | None:
-    """A browser insists that one of those it offered is chosen; ours is, before the one that carries the key."""
+    """A browser insists that one of those it offered is chosen, and the one that carries the key is not repeated."""
     if PROTOCOL in offered:
         return PROTOCOL
-    return next((one for one in offered if one.startswith(KEY_PROTOCOL)), None)
+    if any(one.startswith(KEY_PROTOCOL) for one in offered):
+        hint = f"offer {PROTOCOL} besides the key"
+        raise Failure("bad_request", "the only protocol offered is a key", suggestions=[hint])
+    return None
 
 
 def _since(socket: WebSocket) -> int | None:

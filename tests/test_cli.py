@@ -90,6 +90,11 @@ def test_a_long_text_comes_from_a_file_or_stdin(cli: CommandLine, site: PageServ
     assert cli.data("evaluate-js", "values().notes")["value"] == "from a pipe"
     cli.text("type-text", "#notes", "@@ada")
     assert cli.data("evaluate-js", "values().notes")["value"] == "@ada"
+    (tmp_path / "e99999").write_text("#go")
+    told = cli.run("click", "@e99999", cwd=tmp_path)  # a target is no text, and never read from a file
+    assert told.returncode != 0
+    assert "@e99999" in told.stderr
+    cli.text("find", "--text", "@ada")
     steps = [{"tool": "get_page_text"}, {"tool": "evaluate_js", "args": {"expression": "6 * 7"}}]
     assert "2. evaluate_js: 42" in cli.text("batch", "-", stdin=json.dumps(steps))
 
@@ -123,6 +128,8 @@ def test_session_and_tab_are_options(cli: CommandLine, site: PageServer):
         (["find", "a", "b"], "too many arguments: 'b'"),
         (["open-session", "--viewport", "huge"], "width=…,height=…"),
         (["type-text", "#a", "@/nowhere/at/all"], "No such file"),
+        (["batch", "@/nowhere/at/all"], "No such file"),
+        (["evaluate-js", "@/nowhere/at/all"], "No such file"),
         (["batch", "[{]"], "batch"),
         (["navigate", "http://x", "--timeout", "soon"], "--timeout takes seconds"),
     ],

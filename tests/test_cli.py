@@ -99,6 +99,11 @@ def test_a_long_text_comes_from_a_file_or_stdin(cli: CommandLine, site: PageServ
     assert "2. evaluate_js: 42" in cli.text("batch", "-", stdin=json.dumps(steps))
 
 
+def test_a_number_may_stand_alone(cli: CommandLine):
+    assert "waited 0.02 s" in cli.text("wait", "20")
+    assert "waited 0.02 s" in cli.text("wait", "--seconds", "0.02")
+
+
 def test_session_and_tab_are_options(cli: CommandLine, site: PageServer):
     first, second = (cli.data("open-session")["session"] for _ in range(2))
     cli.text("navigate", site.url("small.html"), "--session", first)
@@ -124,6 +129,7 @@ def test_session_and_tab_are_options(cli: CommandLine, site: PageServer):
         (["click", "e1", "--count", "two"], "is not an integer"),
         (["click", "e1", "--count"], "--count needs a value"),
         (["click", "e1", "-x"], "unknown option -x"),
+        (["go-back", "1"], "too many arguments: '1'"),
         (["press-key", "Enter", "1"], "too many arguments: '1'"),
         (["find", "a", "b"], "too many arguments: 'b'"),
         (["open-session", "--viewport", "huge"], "width=…,height=…"),

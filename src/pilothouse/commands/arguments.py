@@ -42,6 +42,7 @@ class Flags:
         self.timeout_s = 0.0
 
 
+_ALONE = ("string", "choice", "integer", "number")
 OWN_OPTIONS = ("help", "json", "output", "timeout")
 
 
@@ -144,10 +145,10 @@ class _Reading:
 
 
 def positional(tool: Entry) -> list[Entry]:
-    """What may stand without a name: what is required; of a tool that requires nothing the first, if it is text."""
+    """What may stand without a name: what is required; of a tool that requires nothing the first, if it is plain."""
     own = [one for one in tool["parameters"] if not one.get("place")]
     required = [one for one in own if one.get("required")]
-    return required or [one for one in own[:1] if one["kind"] in ("string", "choice")]
+    return required or [one for one in own[:1] if one["kind"] in _ALONE and one["name"] != "timeout_ms"]
 
 
 def is_long(parameter: Entry) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
+from pilothouse import instance
 from pilothouse.commands import manifest
 from pilothouse.commands.usage import as_command
 from tests.command_line import CommandLine
@@ -89,8 +90,18 @@ def test_a_long_text_comes_from_a_file_or_stdin(cli: CommandLine, site: PageServ
     assert cli.data("evaluate-js", "values().notes")["value"] == "from a pipe"
     cli.text("type-text", "#notes", "@@ada")
     assert cli.data("evaluate-js", "values().notes")["value"] == "@ada"
+    (tmp_path / "e99999").write_text("#go")
+    told = cli.run("click", "@e99999", cwd=tmp_path)  # a target is no text, and never read from a file
+    assert told.returncode != 0
+    assert "@e99999" in told.stderr
+    cli.text("find", "--text", "@ada")
     steps = [{"tool": "get_page_text"}, {"tool": "evaluate_js", "args": {"expression": "6 * 7"}}]
     assert "2. evaluate_js: 42" in cli.text("batch", "-", stdin=json.dumps(steps))
+
+
+def test_a_number_may_stand_alone(cli: CommandLine):
+    assert "waited 0.02 s" in cli.text("wait", "20")
+    assert "waited 0.02 s" in cli.text("wait", "--seconds", "0.02")
 
 
 def test_session_and_tab_are_options(cli: CommandLine, site: PageServer):
@@ -118,10 +129,13 @@ def test_session_and_tab_are_options(cli: CommandLine, site: PageServer):
         (["click", "e1", "--count", "two"], "is not an integer"),
         (["click", "e1", "--count"], "--count needs a value"),
         (["click", "e1", "-x"], "unknown option -x"),
+        (["go-back", "1"], "too many arguments: '1'"),
         (["press-key", "Enter", "1"], "too many arguments: '1'"),
         (["find", "a", "b"], "too many arguments: 'b'"),
         (["open-session", "--viewport", "huge"], "width=…,height=…"),
         (["type-text", "#a", "@/nowhere/at/all"], "No such file"),
+        (["batch", "@/nowhere/at/all"], "No such file"),
+        (["evaluate-js", "@/nowhere/at/all"], "No such file"),
         (["batch", "[{]"], "batch"),
         (["navigate", "http://x", "--timeout", "soon"], "--timeout takes seconds"),
     ],
@@ -246,6 +260,15 @@ def test_a_session_for_each_terminal(home: Path, site: PageServer):
     assert shown.count("session: s") == 1
     assert shown.count("All kinds of fields") == 2
     assert "All kinds of fields" not in cli.in_terminal(where)
+
+
+@promise("B06")
+def test_another_version_does_not_end_the_sessions_of_a_terminal(home: Path, cli: CommandLine, site: PageServer):
+    cli.text("navigate", site.url("form.html"))
+    answer = instance.ask(str(home), b'{"pilothouse": "0.0.1", "door": "stop"}')
+    assert answer["stopping"] is False
+    assert "session" in answer["why"]
+    assert "All kinds of fields" in cli.text("get-page-text")
 
 
 @promise("B06")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pilothouse.commands import jsonc
+from pilothouse.commands.clients import CLIENTS
 from tests.command_line import CommandLine
 from tests.processes import PILOTHOUSE
 from tests.promises import promise
@@ -199,6 +200,65 @@ def test_a_file_that_is_not_understood_is_left_alone(person: Person, text: str):
     assert json.loads(told.stdout)["mcpServers"]["pilothouse"]
     assert file.read_bytes() == text.encode("latin-1")
     assert os.listdir(file.parent) == ["mcp.json"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'mcp_servers = {a={command="a"}}\n',
+        "mcp_servers = {}\n[z]\nq = 1\n",
+        'mcp_servers.a.command = "a"\n[z]\nq = 1\n',
+        "[mcp_servers]\n# none yet\n[z]\nq = 1\n",
+        '[mcp_servers.a]\ncommand = "a"\n\n[z]\nq = 1\n\n[mcp_servers.b]\ncommand = "b"\n',
+        '[mcp_servers.pilothouse]\ncommand = "old"\n[mcp_servers.pilothouse.env]\nA = "1"\n[z]\nq = 1\n',
+    ],
+)
+def test_toml_says_what_was_meant_however_it_is_written(text: str):
+    codex = CLIENTS["codex"]
+    entry = codex.entry("/x/pilothouse", ["mcp"], {"PILOTHOUSE_HOME": "/h"})
+    tree = tomllib.loads(text)
+    new = codex.put(text, entry)
+    assert tomllib.loads(new) == {**tree, "mcp_servers": {**tree["mcp_servers"], "pilothouse": entry}}
+    assert codex.get(new) == entry
+    left = {name: one for name, one in tree["mcp_servers"].items() if name != "pilothouse"}
+    assert tomllib.loads(codex.drop(new)).get("mcp_servers", {}) == left
+
+
+def test_toml_with_something_else_in_our_place_is_left_alone(person: Person):
+    person.file("codex").parent.mkdir()
+    person.file("codex").write_text("mcp_servers = 5\n")
+    told = person.install("codex", "--yes")
+    assert (told.returncode, person.file("codex").read_text()) == (1, "mcp_servers = 5\n")
+    assert "left as it is" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("client", "text"),
+    [
+        (
+            "cursor",
+            '{"mcpServers": {"a": {"command": "a", "env": {"K": "hush-1"}, "args": ["hush-2"]}}, "o": "hush-3"}',
+        ),
+        (
+            "claude-code",
+            '{\n  "mcpServers": {\n    "a": {\n      "url": "hush-1",\n      "headers": {\n        "K": "hush-2"\n      }\n'
+            '    }\n  },\n  "oauth": "hush-3"\n}\n',
+        ),
+        ("codex", '[mcp_servers.a]\ncommand = "a"\nargs = [\n  "hush-1",\n]\n[mcp_servers.a.env]\nK = "hush-2"\n'),
+        ("codex", 'mcp_servers = {a={command="a", env={K="hush-1"}}}\n'),
+        ("codex", '[mcp_servers.a]\nbearer = "hush-1"\n[z]\nq = "hush-2"\n[mcp_servers.b]\nurl = "hush-3"\n'),
+    ],
+)
+def test_what_others_keep_there_is_not_shown(person: Person, client: str, text: str):
+    person.file(client).parent.mkdir(exist_ok=True)
+    person.file(client).write_text(text)
+    for flags in (["--profile", "work"], ["--undo"]):
+        shown = person.install(client, "--yes", *flags)
+        assert shown.returncode == 0, shown.stderr
+        assert "hush" not in shown.stdout
+        assert OWN in shown.stdout
+        assert "work" in shown.stdout
+    assert person.file(client).read_text() == text
 
 
 def test_a_link_stays_a_link(person: Person):

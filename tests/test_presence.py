@@ -52,6 +52,17 @@ async def test_without_lingering_only_a_stop_ends_it() -> None:
     await asyncio.wait_for(over, 5)
 
 
+async def test_open_sessions_keep_it_though_no_client_is_there() -> None:
+    stop, door, count = asyncio.Event(), Door(), [2]
+    presence = Presence(stop)
+    presence.watch(door, sessions=lambda: count[0])
+    door.connections = 1
+    assert presence.asked_to_stop("9") == {"stopping": False, "why": "2 sessions open"}
+    assert not stop.is_set()
+    count[0] = 0
+    assert presence.asked_to_stop("9") == {"stopping": True}
+
+
 async def test_who_asks_it_to_stop_does_not_count() -> None:
     stop, door = asyncio.Event(), Door()
     presence = Presence(stop)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pilothouse.result import Image, Result, clean, clean_tree
+from pilothouse.result import Image, Result, clean, clean_tree, counted
 from tests.promises import promise
 
 pytestmark = promise("A07", "C07")
@@ -86,3 +86,8 @@ def test_results_share_no_list_of_pictures():
     one, other = Result("", {}), Result("", {})
     one.images.append(Image(b"", "image/png"))
     assert other.images == []
+
+
+@pytest.mark.parametrize(("count", "told"), [(0, "0 tabs"), (1, "1 tab"), (2, "2 tabs")])
+def test_one_is_not_many(count: int, told: str):
+    assert counted(count, "tab") == told

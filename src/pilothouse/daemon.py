@@ -157,7 +157,7 @@ async def run(
     routes = [metrics_route(gate), *rest]
     app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
     http = HttpDoor(presence.at_web(app))
-    presence.watch(local, http)
+    presence.watch(local, http, sessions=lambda: sessions.in_use)
     try:
         await local.listen(Path(socket_path(home)))
         await http.listen(listener)

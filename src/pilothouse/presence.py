@@ -1,6 +1,6 @@
 """Who is here, and so when a daemon may go: one that nobody needs ends by itself.
 
-Above: the daemon. Below: the doors, of which it knows only how many clients they have.
+Above: the daemon. Below: the doors, of which it knows only how many clients they have, and as much of the sessions.
 """
 
 import asyncio
@@ -29,10 +29,12 @@ class Presence:
     def __init__(self, stop: asyncio.Event) -> None:
         self._stop = stop
         self._doors: tuple[Door, ...] = ()
+        self._sessions: Callable[[], int] = int
         self._last_seen = time.monotonic()
 
-    def watch(self, *doors: Door) -> None:
-        self._doors = doors
+    def watch(self, *doors: Door, sessions: Callable[[], int] = int) -> None:
+        """`sessions` says how many are open: those of a terminal outlive its commands, and its clients."""
+        self._doors, self._sessions = doors, sessions
 
     def at_web(self, app: ASGIApp) -> ASGIApp:
         """The same application; a client that comes and goes between two looks is noticed too."""
@@ -54,9 +56,11 @@ class Presence:
 
     def asked_to_stop(self, version: str) -> dict[str, Any]:
         """A bridge of another version asks; the line it asks on is not counted."""
-        clients = self._clients() - 1
+        clients, sessions = self._clients() - 1, self._sessions()
         if clients > 0:
             return {"stopping": False, "why": f"{clients} client{'s' * (clients > 1)} connected"}
+        if sessions:
+            return {"stopping": False, "why": f"{sessions} session{'s' * (sessions > 1)} open"}
         _log.info("version %s asks version %s to end, and nobody is here", version, __version__)
         self._stop.set()
         return {"stopping": True}

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from _socket import socket
     from typing import Any
 
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789,._-")
+# Needs no escape in JSON, nor in a name.
+PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789,._-")
 
 
 class OtherVersion(Exception):
@@ -78,8 +79,10 @@ class Way:
 
 def _dumps(hello: dict[str, Any]) -> bytes:
     """JSON; by hand where that is safe, for `json` costs 8 ms and a third of the bridge's time."""
-    if _PLAIN.issuperset("".join(value for value in hello.values() if isinstance(value, str))):
-        return str(hello).replace("'", '"').replace("True", "true").replace("False", "false").encode()
+    if PLAIN.issuperset("".join(value for value in hello.values() if isinstance(value, str))):
+        words = {True: "true", False: "false"}
+        members = (f'"{name}": ' + (f'"{one}"' if isinstance(one, str) else words[one]) for name, one in hello.items())
+        return f"{{{', '.join(members)}}}".encode()
     import json
 
     return json.dumps(hello).encode()

@@ -54,3 +54,8 @@ class Result(msgspec.Struct, Generic[D]):
 
     def to_text(self) -> str:
         return f"{self.text}\n{self.page}".strip("\n") if self.page else self.text
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 tab`, `2 tabs`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

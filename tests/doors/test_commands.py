@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from pilothouse.browser.watch import Event
 from pilothouse.doors.commands import MAX_IN_FLIGHT, CommandDoor
 from pilothouse.doors.local import LocalDoor
-from pilothouse.gate import Defaults
+from pilothouse.gate import Caller, Defaults
 from tests.promises import promise
 
 from .fake_gate import PNG, FakeGate
@@ -144,6 +145,41 @@ async def test_the_next_command_notices_a_terminal_that_is_gone(path: Path, gate
     await second.call("fake_echo", text="x")
     assert gate.gone == ["terminal-1.1"]
     await second.close()
+
+
+async def test_a_slow_look_at_the_terminals_stops_nobody_else(gate: FakeGate):
+    looking, go_on = threading.Event(), threading.Event()
+
+    def is_gone(terminal: str) -> bool:
+        looking.set()
+        return go_on.wait(5)
+
+    door = CommandDoor(gate, defaults=Defaults(), is_gone=is_gone)  # pyright: ignore[reportArgumentType]
+    for name in ("terminal-1.1", "terminal-2.1"):
+        door.open(Caller("default", name, "call"), lambda line: None, lambda: 0)
+        await asyncio.sleep(0)
+    assert await asyncio.to_thread(looking.wait, 5)
+    assert gate.gone == []  # the loop is free while the other thread looks
+    go_on.set()
+    async with asyncio.timeout(5):
+        while gate.gone != ["terminal-1.1"]:
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("broken", ["loading", "opening"])
+async def test_a_door_that_cannot_be_opened_is_told(tmp_path: Path, broken: str):
+    def refuse(*_: Any) -> Any:
+        raise RuntimeError("broken")
+
+    async def opener() -> Any:
+        return refuse() if broken == "loading" else refuse
+
+    door = LocalDoor({"call": opener}, stop=lambda version: {})
+    await door.listen(tmp_path / "p.sock")
+    line = await greet(tmp_path / "p.sock")
+    assert "daemon.log" in (await line.read())["error"]["message"]
+    await line.close()
+    await door.close()
 
 
 async def test_calls_at_once_have_a_limit(path: Path):

@@ -87,8 +87,14 @@ async def test_a_browser_sends_its_key_as_a_protocol(rest_url: str, gate: RestGa
         await listening(gate)
         gate.happen("default", "", event(1))
         assert (await read(socket))["number"] == 1
-    async with followed(rest_url, headers={}, subprotocols=protocols[1:]) as socket:
-        assert socket.subprotocol == protocols[1]
+
+
+async def test_the_key_is_never_said_back(rest_url: str):
+    with pytest.raises(websockets.InvalidStatus) as refused:
+        async with followed(rest_url, headers={}, subprotocols=[f"pilothouse.key.{SECRET}"]):
+            pass
+    assert refused.value.response.status_code == 400
+    assert SECRET not in str(refused.value.response)
 
 
 @pytest.mark.parametrize(

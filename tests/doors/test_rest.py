@@ -256,8 +256,11 @@ async def test_odd_but_proper_texts_arrive_as_they_are(client: httpx.AsyncClient
 
 
 async def test_no_arguments_need_no_body(client: httpx.AsyncClient):
-    answer = await client.post("/api/browser/s1/rest_press", headers={"Content-Type": "application/json"})
-    assert answer.status_code == 200
+    for headers in ({"Content-Type": "application/json"}, {}):
+        answer = await client.post("/api/browser/s1/rest_press", headers=headers)
+        assert answer.status_code == 200
+    for content, headers in ((b"", {"Content-Type": "text/plain"}), (b"{}", {})):
+        failed(await client.post("/api/browser/s1/rest_press", content=content, headers=headers), 415, "bad_request")
 
 
 async def test_the_front_keeps_watch_here_too(client: httpx.AsyncClient, gate: RestGate):

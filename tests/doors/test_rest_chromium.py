@@ -105,6 +105,25 @@ async def test_a_screenshot_is_a_picture(client: httpx.AsyncClient, site: PageSe
     assert told["images"][0]["mime_type"] == "image/png"
 
 
+@pytest.mark.parametrize(
+    ("accept", "query", "kind"),
+    [
+        ("image/png", "", "image/png"),
+        ("image/webp", "", "image/webp"),
+        ("image/avif, image/png;q=0.8, */*;q=0.1", "", "image/png"),
+        ("image/*", "", "image/jpeg"),
+        ("image/*", "?format=webp", "image/webp"),
+        ("application/json, image/png;q=0.5", "", "application/json"),
+    ],
+)
+async def test_the_picture_is_of_the_kind_that_is_taken(
+    client: httpx.AsyncClient, site: PageServer, accept: str, query: str, kind: str
+):
+    await call(client, "browser/-/navigate", url=site.url("small.html"))
+    answer = await client.get(f"/api/browser/-/screenshot{query}", headers={"Accept": accept})
+    assert (answer.status_code, answer.headers["content-type"]) == (200, kind)
+
+
 async def test_a_kept_file_is_sent_as_it_is(client: httpx.AsyncClient, site: PageServer):
     await call(client, "browser/-/navigate", url=site.url("small.html"))
     body = {"expression": "Array.from({length: 40000}, (_, i) => 'item ' + i)"}

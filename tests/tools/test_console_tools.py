@@ -12,7 +12,7 @@ async def test_capture_is_always_on(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.inline("<script>console.log('before anybody asked')</script>"))
     said = await agent.ask("enable_console_capture")
     assert said.data["enabled"] is True
-    assert "always on; 1 lines" in said.text
+    assert "always on; 1 line kept" in said.text
     (line,) = (await agent.call("get_console_logs"))["lines"]
     assert line["text"] == "before anybody asked"
 

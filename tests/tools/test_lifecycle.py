@@ -95,7 +95,7 @@ async def test_the_life_of_a_profile_browser(own_house: House, site: PageServer,
     assert {key: running[key] for key in ("browser", "profile", "pid", "sessions", "tabs")} == {
         "browser": "profile", "profile": "work", "pid": launched["pid"], "sessions": 2, "tabs": 3,
     }  # fmt: skip
-    assert "profile work 1 tabs" in await two.text("list_sessions")
+    assert "profile work 1 tab," in await two.text("list_sessions")
 
     # Its end: everybody is told, and nobody starts it again by accident.
     pending = asyncio.ensure_future(two.ask("wait_for", text="never there", timeout_ms=20_000))

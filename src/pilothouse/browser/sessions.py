@@ -118,6 +118,12 @@ class Sessions:
         tabs = [tab for session in self._open.values() for tab in session.tabs]
         return Census(len(self._open), len(tabs), sum(tab.turn.waiting for tab in tabs), self.warden.costs)
 
+    @property
+    def in_use(self) -> int:
+        """How many sessions are open, and profiles' browsers that run without one."""
+        lone = [one for one in self.browsers.running() if not one.browser.seats] if self.browsers else []
+        return len(self._open) + len(lone)
+
     def _taking(self, options: Options) -> Callable[[], Awaitable[Context]]:
         """How a session of this kind gets its place in a browser."""
         if options.browser == "profile" and self.browsers:

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     Entry = dict[str, Any]
 
 _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
-# A text that may be at least this long can be told by `@file` and `-`. Shorter ones are keys, names and the like.
-_LONG = 1000
+# What can be told by `@file` and `-`: code and markup, and texts if they may be at least so long. An @ in front of
+# anything else (a target, a name, an address) is an @.
+_CODE = {"body", "body_base64", "expression", "footer", "function", "header", "script"}
+_TEXTS = {"content", "text", "value"}
+_LONG = 20_000
 MAX_INPUT_BYTES = 4 * 1024 * 1024
 
 
@@ -39,6 +42,7 @@ class Flags:
         self.timeout_s = 0.0
 
 
+_ALONE = ("string", "choice", "integer", "number")
 OWN_OPTIONS = ("help", "json", "output", "timeout")
 
 
@@ -141,15 +145,16 @@ class _Reading:
 
 
 def positional(tool: Entry) -> list[Entry]:
-    """What may stand without a name: what is required; of a tool that requires nothing the first, if it is text."""
+    """What may stand without a name: what is required; of a tool that requires nothing the first, if it is plain."""
     own = [one for one in tool["parameters"] if not one.get("place")]
     required = [one for one in own if one.get("required")]
-    return required or [one for one in own[:1] if one["kind"] in ("string", "choice")]
+    return required or [one for one in own[:1] if one["kind"] in _ALONE and one["name"] != "timeout_ms"]
 
 
 def is_long(parameter: Entry) -> bool:
     """May it be told by a file?"""
-    return parameter.get("longest", _LONG) >= _LONG
+    name = parameter.get("name", "")
+    return name in _CODE or (name in _TEXTS and parameter.get("longest", 0) >= _LONG)
 
 
 def read_value(parameter: Entry, text: str, name: str) -> Any:
@@ -190,7 +195,8 @@ def seconds(text: str) -> float:
 def _items(parameter: Entry, text: str, *, split: bool) -> list[Any]:
     """One more item, or several as JSON or, for an option, between commas without spaces."""
     of, name = parameter["of"], parameter["name"]
-    text = _told(text, name)
+    if of["kind"] not in ("string", "choice"):
+        text = _told(text, name)
     if text.lstrip().startswith("["):
         found = _json_or_text(text)
         if isinstance(found, list):
@@ -216,7 +222,11 @@ def _object(parameter: Entry, text: str, name: str) -> Any:
             known = ",".join(f"{one}=…" for one in fields) or "key=value,…"
             raise UsageError(f"{name}: {text[:80]!r} is neither JSON nor {known}")
     split = [pair.partition("=") for pair in pairs]
-    return {key.strip(): read_value(fields.get(key.strip(), {"kind": "any"}), value, name) for key, _, value in split}
+    return {key.strip(): _field(fields, key.strip(), value, name) for key, _, value in split}
+
+
+def _field(fields: Entry, key: str, text: str, name: str) -> Any:
+    return read_value({**fields.get(key, {"kind": "any"}), "name": key}, text, name)
 
 
 def _told(text: str, name: str) -> str:

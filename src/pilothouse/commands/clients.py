@@ -5,12 +5,14 @@ Above: install. Below: jsonc, tomlkit.
 
 import os
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT, InlineTable
 
 from pilothouse.commands import jsonc
 
@@ -38,7 +40,7 @@ class Client(NamedTuple):
 
     def get(self, text: str) -> Any:
         if self.toml:
-            return _toml(text).unwrap().get(self.key, {}).get(NAME)
+            return _toml_servers(text, self.key).get(NAME)
         return _tolerant(jsonc.get, text, (self.key, NAME)) if text.strip() else None
 
     def put(self, text: str, entry: Entry) -> str:
@@ -51,6 +53,12 @@ class Client(NamedTuple):
         """Is nothing in it but the shell that our entry was put into?"""
         tree = _toml(text).unwrap() if self.toml else _tolerant(jsonc.get, text, ())
         return tree in ({}, {self.key: {}})
+
+    def veiled(self, text: str) -> str:
+        """The text to be shown: of others' entries and settings, which may be secret, only the names."""
+        if self.toml:
+            return _toml_veiled(text, self.key)
+        return _tolerant(jsonc.veiled, text, (self.key, NAME)) if text.strip() else text
 
     def alone(self, entry: Entry) -> str:
         """A file with nothing but our entry, to be pasted."""
@@ -71,24 +79,70 @@ def _toml(text: str) -> tomlkit.TOMLDocument:
         raise Unreadable(str(error)) from None
 
 
+def _toml_servers(text: str, key: str) -> Entry:
+    servers = _toml(text).unwrap().get(key, {})
+    if not isinstance(servers, dict):
+        raise Unreadable(f"{key} is not a table")
+    return cast(Entry, servers)
+
+
 def _toml_put(text: str, key: str, entry: Entry) -> str:
+    wanted = {**_toml(text).unwrap(), key: {**_toml_servers(text, key), NAME: entry}}
     document = cast(Entry, _toml(text))
     if key not in document:
         document[key] = tomlkit.table(is_super_table=True)
-    table = tomlkit.table()
-    for name, value in entry.items():
-        table.add(name, value)
-    document[key][NAME] = table
-    return tomlkit.dumps(cast(Any, document))
+    inline = isinstance(document[key], InlineTable)
+    document[key][NAME] = _toml_table(entry, inline=inline)
+    return _toml_checked(document, wanted)
+
+
+def _toml_table(values: Entry, *, inline: bool) -> Any:
+    """A table in a line of its own cannot stand inside one in a line, and the other way round."""
+    table: Any = tomlkit.inline_table() if inline else tomlkit.table()
+    for name, value in values.items():
+        table.append(name, _toml_table(cast(Entry, value), inline=inline) if isinstance(value, dict) else value)
+    return table
 
 
 def _toml_drop(text: str, key: str) -> str:
+    if NAME not in (servers := _toml_servers(text, key)):
+        return text
+    left = {name: one for name, one in servers.items() if name != NAME}
+    wanted = {**_toml(text).unwrap(), key: left}
     document = cast(Entry, _toml(text))
-    if NAME in document.get(key, {}):
-        del document[key][NAME]
-        if not document[key]:
-            del document[key]
+    del document[key][NAME]
+    if not left:
+        del document[key], wanted[key]
+    return _toml_checked(document, wanted)
+
+
+def _toml_veiled(text: str, key: str) -> str:
+    document = cast(Entry, _toml(text))
+    _veil(document, clear=document.get(key, {}).get(NAME))
     return tomlkit.dumps(cast(Any, document))
+
+
+def _veil(table: Any, clear: Any) -> None:
+    for name, value in list(table.items()):
+        if isinstance(value, dict):
+            if value is not clear:
+                _veil(value, clear)
+        elif isinstance(value, AoT):
+            for one in cast(list[Any], value):
+                _veil(one, clear)
+        elif isinstance(value, str | list):
+            table[name] = "…" if isinstance(value, str) else ["…"]
+
+
+def _toml_checked(document: Entry, wanted: Entry) -> str:
+    """The new text, if it says what was meant and nothing else; tomlkit does not promise that."""
+    new = tomlkit.dumps(cast(Any, document))
+    try:
+        if tomllib.loads(new) == wanted:
+            return new
+    except tomllib.TOMLDecodeError:
+        pass
+    raise Unreadable("it is written in a way that only a person can change")
 
 
 def _user_config(folder: str) -> Path:

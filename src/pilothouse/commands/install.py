@@ -90,7 +90,7 @@ def _change(one: Client, path: Path, before: str | None, after: str | None, *, u
     if before == after:
         click.echo(f"{path}: nothing to {'take out' if undo else 'change'}")
         return 0
-    click.echo(_difference(path, before, after), nl=False)
+    click.echo(_difference(one, path, before, after), nl=False)
     if not yes and not _confirmed(path):
         click.echo("nothing was changed; --yes does not ask")
         return 1
@@ -119,8 +119,9 @@ def _backup(path: Path) -> Path:
     return path.with_name(path.name + BACKUP)
 
 
-def _difference(path: Path, before: str | None, after: str | None) -> str:
-    old, new = ((text or "").splitlines(keepends=True) for text in (before, after))
+def _difference(one: Client, path: Path, before: str | None, after: str | None) -> str:
+    """What others keep in the file is none of the screen's business, nor of who reads its log."""
+    old, new = (one.veiled(text or "").splitlines(keepends=True) for text in (before, after))
     diff = difflib.unified_diff(old, new, f"{path} (now)", f"{path} (then)")
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in diff)
 

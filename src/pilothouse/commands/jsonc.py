@@ -5,6 +5,7 @@ Above: clients. Below: nothing. Reads JSON with comments and trailing commas, as
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -88,6 +89,26 @@ def drop(text: str, path: tuple[str, ...]) -> str:
         comma = _comma(text, before[-1]) or before[-1]
         between = text[before[-1] : comma] + text[comma + 1 : gone.start].rstrip()
     return text[: max(before, default=parent.start + 1)] + between + text[gone.value.end :]
+
+
+def veiled(text: str, path: tuple[str, ...]) -> str:
+    """The text with every string and list replaced, but for what is at the path."""
+    root = parse(text)
+    clear = _at(root, path)
+    for leaf in sorted(_leaves(root, clear), key=lambda one: -one.start):
+        cover = {'"': '"…"', "[": "[…]"}.get(text[leaf.start])
+        text = text[: leaf.start] + cover + text[leaf.end :] if cover else text
+    return text
+
+
+def _leaves(node: Node, clear: Node | None) -> Iterator[Node]:
+    if node is clear:
+        return
+    if node.members is None:
+        yield node
+        return
+    for member in node.members.values():
+        yield from _leaves(member.value, clear)
 
 
 def _at(node: Node, path: tuple[str, ...]) -> Node | None:

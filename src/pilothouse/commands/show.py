@@ -1,6 +1,6 @@
 """An answer as a person reads it in a terminal, or a program on a pipe; pictures and files go to where they are wanted.
 
-Above: call. Below: nothing. Colour only on a terminal, and never with NO_COLOR.
+Above: call. Below: home. Colour only on a terminal, and never with NO_COLOR.
 """
 
 from __future__ import annotations
@@ -85,10 +85,17 @@ def _kept(answer: Entry, output: str, *, always: bool) -> list[str]:
 
         return [_put(b64decode(one["data"]), one["mime_type"], output) for one in answer["images"]]
     kept = answer["data"].get("path")
-    if output and isinstance(kept, str) and os.path.isfile(kept):
+    if output and isinstance(kept, str) and _is_ours(kept) and os.path.isfile(kept):
         with open(kept, "rb") as file:
             return [_put(file.read(), "", output)]
     return []
+
+
+def _is_ours(path: str) -> bool:
+    """Does it lie where sessions keep their files? A path may also be what a page or another program has said."""
+    from pilothouse.home import directory
+
+    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(directory()), "sessions", ""))
 
 
 def _put(data: bytes, mime_type: str, output: str) -> str:

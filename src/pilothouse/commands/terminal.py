@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
+from pilothouse.reach import PLAIN
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Process = tuple[int, str, str, list[str]]  # parent, terminal, start, command line
@@ -16,13 +18,12 @@ if TYPE_CHECKING:
 _SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh", "ash"}
 # Programs that only run another one; whoever asked for that is behind them.
 _WRAPPERS = {"env", "ionice", "nice", "nohup", "setsid", "stdbuf", "strace", "sudo", "time", "timeout", "xargs"}
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789,._-")
 
 
 def identity() -> str:
     """`PILOTHOUSE_TERMINAL`, else the leader of our terminal, else, without a terminal, the program that runs us."""
     if named := os.environ.get("PILOTHOUSE_TERMINAL"):
-        return "named-" + "".join(one if one in _PLAIN else "_" for one in named)[:100]
+        return "named-" + "".join(one if one in PLAIN else "_" for one in named)[:100]
     if sys.platform == "win32":
         return f"{os.getppid()}.0"
     me = _look(os.getpid())
@@ -92,5 +93,5 @@ def _from_ps(pid: int) -> Process:
     columns = ["ps", "-ww", "-o", "ppid=,tty=,lstart=,command=", "-p", str(pid)]
     line = subprocess.run(columns, capture_output=True, text=True, check=False, timeout=2).stdout.split()
     parent, terminal, when, command = line[0], line[1], "-".join(line[2:7]), line[7:]
-    plain = "".join(one if one in _PLAIN else "_" for one in when).replace(".", "_")
+    plain = "".join(one if one in PLAIN else "_" for one in when).replace(".", "_")
     return int(parent), "" if "?" in terminal else terminal.replace("/", "_"), plain, command

@@ -33,6 +33,7 @@ class Follower:
         try:
             caller = self._caller(scope)
             session = places.own_session(self._gate, caller, scope["path_params"]["session"])
+            protocol = _protocol(scope["subprotocols"])
             # Before anything is awaited: nothing between then and now is missed.
             stream = self._gate.watch(caller, session, _wanted(socket))
         except Refused as refused:
@@ -42,7 +43,7 @@ class Follower:
             await socket.send_denial_response(parcel.refusal(Refused(failure.status, failure)))
             return
         try:
-            await socket.accept(_protocol(socket.scope["subprotocols"]))
+            await socket.accept(protocol)
             await _talk(socket, stream)
         finally:
             stream.end()
@@ -73,10 +74,13 @@ async def _until_left(socket: WebSocket) -> None:
 
 
 def _protocol(offered: list[str]) -> str | None:
-    """A browser insists that one of those it offered is chosen; ours is, before the one that carries the key."""
+    """A browser insists that one of those it offered is chosen, and the one that carries the key is not repeated."""
     if PROTOCOL in offered:
         return PROTOCOL
-    return next((one for one in offered if one.startswith(KEY_PROTOCOL)), None)
+    if any(one.startswith(KEY_PROTOCOL) for one in offered):
+        hint = f"offer {PROTOCOL} besides the key"
+        raise Failure("bad_request", "the only protocol offered is a key", suggestions=[hint])
+    return None
 
 
 def _wanted(socket: WebSocket) -> Wanted:

@@ -114,7 +114,7 @@ class Front:
         scope["pilothouse.who"] = owner
         if owner.startswith("agent:"):
             scope["pilothouse.key"] = owner.removeprefix("agent:")
-        if scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH") and not _is_json(headers):
+        if scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH") and not _is_fit(headers):
             raise _Refused(415, "bad_request", "send application/json")
 
     def _owner(self, scope: Scope, secret: str) -> str | None:
@@ -132,7 +132,10 @@ def _secret(headers: Headers) -> str:
     return headers.get("x-api-key") or next(named, "")
 
 
-def _is_json(headers: Headers) -> bool:
+def _is_fit(headers: Headers) -> bool:
+    """JSON, or nothing of no kind."""
+    if "content-type" not in headers and "transfer-encoding" not in headers:
+        return headers.get("content-length", "0") == "0"
     kinds = headers.getlist("content-type")
     kind = kinds[0].replace(" ", "").lower() if len(kinds) == 1 else ""
     return kind in ("application/json", "application/json;charset=utf-8")

@@ -6,6 +6,7 @@ body reads the arguments, parcel shapes the answer, openapi describes it all; th
 
 import asyncio
 import contextlib
+import itertools
 import time
 from collections.abc import Coroutine
 from functools import cached_property
@@ -23,6 +24,7 @@ from pilothouse.doors.parcel import Refused
 from pilothouse.doors.places import Place, Places, takes
 from pilothouse.errors import Failure
 from pilothouse.gate import Answer, Call, Caller, Defaults, Gate
+from pilothouse.tool import Tool
 
 _PAGE = Path(__file__).parent / "rest_page"
 _STATIC = {
@@ -105,6 +107,7 @@ class RestDoor:
         headers = Headers(scope=scope)
         kinds = parcel.wanted(headers.get("accept", ""))
         call = Call(place.called, _arguments(scope, headers, place), caller)
+        _choose_format(call.args, place.tool, kinds)
         if kinds[0] == parcel.EVENTS:
             await _stream(self._gate, call, receive, send)
             return None
@@ -138,6 +141,18 @@ def _arguments(scope: Scope, headers: Headers, place: Place) -> body.Args:
         if takes(place.tool, name) and (value := headers.get(header)):
             args.setdefault(name, value)
     return args
+
+
+def _choose_format(args: body.Args, tool: Tool, kinds: list[str]) -> None:
+    """Who takes only one kind of picture is given that, unless the call names another."""
+    formats = tool.input_schema["properties"].get("format", {}).get("enum", ())
+    meant = tool.accepted()
+    if not formats or "format" in {meant.get(name, name) for name in args}:
+        return
+    for kind in itertools.takewhile(lambda one: one.startswith("image/"), kinds):
+        if (wanted := kind.removeprefix("image/")) in formats:
+            args["format"] = wanted
+            return
 
 
 async def _stream(gate: Gate, call: Call, receive: Receive, send: Send) -> None:

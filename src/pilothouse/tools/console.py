@@ -8,7 +8,7 @@ from msgspec import Meta
 from pilothouse.browser.console import Line, choice
 from pilothouse.browser.patterns import newer
 from pilothouse.browser.tab import Tab
-from pilothouse.result import Result
+from pilothouse.result import Result, counted
 from pilothouse.tool import Access, tool
 
 Level = Literal["log", "debug", "info", "warn", "error"]
@@ -50,14 +50,14 @@ async def get_console_logs(
 async def enable_console_capture(tab: Tab) -> Result[Capture]:
     """Capture is always on; answers so."""
     count = len(tab.console.lines())
-    return Result(f"capture is always on; {count} lines are kept", Capture(True, count))
+    return Result(f"capture is always on; {counted(count, 'line')} kept", Capture(True, count))
 
 
 @tool(Access.VISIT, live=False, example={})
 async def clear_console(tab: Tab) -> Result[Cleared]:
     """Forget the tab's console lines."""
     count = tab.console.clear()
-    return Result(f"forgot {count} lines", Cleared(count))
+    return Result(f"forgot {counted(count, 'line')}", Cleared(count))
 
 
 def _printed(line: Line) -> str:

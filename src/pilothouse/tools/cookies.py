@@ -9,7 +9,7 @@ from msgspec import Meta
 from pilothouse.browser import cookies as jar
 from pilothouse.browser.session import Session
 from pilothouse.errors import Failure
-from pilothouse.result import Result
+from pilothouse.result import Result, counted
 from pilothouse.tool import Access, tool
 from pilothouse.tools.bulk import bounded
 
@@ -102,7 +102,7 @@ async def delete_cookies(
     urls = [url] if url else []
     found = [one for one in await jar.read(session.context) if _fits(one, name, domain, urls, path)]
     await jar.delete(session.context, found)
-    count = "1 cookie" if len(found) == 1 else f"{len(found)} cookies"
+    count = counted(len(found), "cookie")
     return Result(f"deleted {count}" if found else "no cookie fits", Deleted(len(found)))
 
 

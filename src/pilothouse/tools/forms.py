@@ -13,7 +13,7 @@ from pilothouse.browser import upload
 from pilothouse.browser.locate import locate
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
-from pilothouse.result import Result
+from pilothouse.result import Result, counted
 from pilothouse.tool import Access, Target, tool
 from pilothouse.tools.outcome import Acted, Want, acted, called
 
@@ -53,7 +53,7 @@ async def fill_form(
     if submit:
         await hand.press_key(tab, "Enter", frame=tab.mark.frame if tab.mark else None)
     sent = " and pressed Enter" if submit else ""
-    count = "1 field" if len(done) == 1 else f"{len(done)} fields"
+    count = counted(len(done), "field")
     return await acted(tab, f"filled {count}{sent}", "; ".join(notes), snapshot, sends=submit)
 
 

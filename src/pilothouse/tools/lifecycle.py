@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from pilothouse.browser.lifecycle import OwnBrowsers
-from pilothouse.result import Result
+from pilothouse.result import Result, counted
 from pilothouse.tool import Access, tool
 
 Name = Annotated[str, Meta(max_length=200)]
@@ -41,7 +41,7 @@ async def launch_browser(browsers: OwnBrowsers, profile: Name, headless: bool | 
 async def kill_browser(browsers: OwnBrowsers, profile: Name) -> Result[Killed]:
     """End a profile's browser and every session on it. Its cookies are kept."""
     ended, sessions = await browsers.kill(profile)
-    return Result(f"ended {ended.id} and {_many(sessions, 'session')}", Killed(ended.id, sessions))
+    return Result(f"ended {ended.id} and {counted(sessions, 'session')}", Killed(ended.id, sessions))
 
 
 @tool(Access.READ, example={})
@@ -54,8 +54,4 @@ async def get_running_browsers(browsers: OwnBrowsers) -> Result[Running]:
 
 def _counted(one: dict[str, Any]) -> str:
     window = "" if one["headless"] else ", with a window"
-    return f"{_many(one['sessions'], 'session')}, {_many(one['tabs'], 'tab')}{window}"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    return f"{counted(one['sessions'], 'session')}, {counted(one['tabs'], 'tab')}{window}"

@@ -16,7 +16,7 @@ from pilothouse.browser.patterns import newer
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
-from pilothouse.result import Result
+from pilothouse.result import Result, counted
 from pilothouse.tool import Access, tool
 
 Status = Annotated[int, Meta(ge=0, le=999)]
@@ -99,7 +99,7 @@ async def get_network_request(
 async def clear_network_log(tab: Tab) -> Result[Cleared]:
     """Forget the tab's requests that have ended."""
     count = tab.network.clear()
-    return Result(f"{count} requests forgotten", Cleared(count))
+    return Result(f"{counted(count, 'request')} forgotten", Cleared(count))
 
 
 @tool(Access.WRITE, example={"pattern": "*/ads/*"}, synonyms={**_PATTERN_NAMES, "types": "type"})
@@ -153,7 +153,7 @@ async def clear_intercepts(
         raise Failure("not_found", f"there is no rule {rule!r}", suggestions=["without `rule` all are taken back"])
     await session.open()
     await session.context.intercept.apply()
-    return Result(f"{len(gone)} rules taken back", Cleared(len(gone)))
+    return Result(f"{counted(len(gone), 'rule')} taken back", Cleared(len(gone)))
 
 
 @tool(Access.SENSITIVE, example={})
@@ -173,7 +173,7 @@ async def export_har(
             suggestions=["leave `bodies` out", "clear_network_log first"],
         )
     path = await asyncio.to_thread(files.keep, session.folder, "network.har", data)
-    return Result(f"{count} requests: {path}", Saved(str(path), count, len(data)))
+    return Result(f"{counted(count, 'request')}: {path}", Saved(str(path), count, len(data)))
 
 
 async def _add(session: Session, pattern: str, **fields: Any) -> Result[Ruled]:

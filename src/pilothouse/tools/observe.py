@@ -10,7 +10,7 @@ from pilothouse.browser import axtree, capture, extract, files, markup, reading,
 from pilothouse.browser.budget import paged
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
-from pilothouse.result import Image, Result
+from pilothouse.result import Image, Result, counted
 from pilothouse.tool import Access, Target, tool
 from pilothouse.tools.bulk import bounded
 
@@ -114,7 +114,7 @@ async def get_page_text(
     """The readable text of the page or an element."""
     pages = paged(await reading.read(tab, target), budget or tab.terms.snapshot_budget)
     if page > len(pages):
-        raise Failure("not_found", f"the text has {len(pages)} pages")
+        raise Failure("not_found", f"the text has {counted(len(pages), 'page')}")
     more = f"page {page} of {len(pages)}" if len(pages) > 1 else ""
     return Result(more, Text(pages[page - 1], page, len(pages)), page=pages[page - 1] or "(no text)")
 
@@ -165,7 +165,7 @@ async def get_ax_tree(tab: Tab, max_nodes: Annotated[int, Meta(ge=1, le=2000)] =
     tree = await axtree.read(tab, max_nodes)
     nodes: list[dict[str, Any]] = [msgspec.to_builtins(one) for one in tree.nodes]
     more = tree.total - len(nodes)
-    text = f"{len(nodes)} nodes" + (f"; {more} more: raise max_nodes" if more else "")
+    text = counted(len(nodes), "node") + (f"; {more} more: raise max_nodes" if more else "")
     return Result(text, Tree(nodes, tree.total, more > 0), page="\n".join(one.line() for one in tree.nodes))
 
 

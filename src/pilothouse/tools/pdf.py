@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from pilothouse.browser import pdf
 from pilothouse.browser.tab import Tab
-from pilothouse.result import Result
+from pilothouse.result import Result, counted
 from pilothouse.tool import Access, tool
 
 Template = Annotated[str, Meta(max_length=10_000)]
@@ -48,5 +48,5 @@ async def print_to_pdf(
         footer=footer,
     )
     done = await pdf.print_page(tab, paper)
-    text = f"{done.pages} pages, {done.size} bytes: {done.path}"
+    text = f"{counted(done.pages, 'page')}, {done.size} bytes: {done.path}"
     return Result(text, Printed(str(done.path), done.size, done.pages))

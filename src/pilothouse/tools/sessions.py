@@ -11,7 +11,7 @@ from pilothouse.browser.session import Session
 from pilothouse.browser.sessions import OwnSessions
 from pilothouse.errors import Failure
 from pilothouse.profiles import Size
-from pilothouse.result import Result
+from pilothouse.result import Result, counted
 from pilothouse.tool import Access, TimeoutMs, tool
 
 
@@ -89,7 +89,7 @@ async def list_sessions(sessions: OwnSessions) -> Result[Listed]:
         }
         for one in own
     ]
-    lines = [f"{one.id} {_kind(one)} {len(one.tabs)} tabs, {_age(now - one.opened_at)} old" for one in own]
+    lines = [f"{one.id} {_kind(one)} {counted(len(one.tabs), 'tab')}, {_age(now - one.opened_at)} old" for one in own]
     return Result("\n".join(lines) or "no session is open", Listed(listed))
 
 
@@ -110,7 +110,7 @@ async def close_session(sessions: OwnSessions, session: str = "") -> Result[Clos
 async def save_state(session: Session, name: Annotated[str, Meta(max_length=100)]) -> Result[Carried]:
     """Save the session's cookies and local storage under a name, encrypted."""
     kept = await state.save(session, name)
-    text = f"saved {kept.cookies} cookies and the local storage of {len(kept.origins)} origins"
+    text = f"saved {_kept(kept)}"
     return Result(f"{text}; not session storage, not IndexedDB{_skipped(kept)}", _carried(name, kept))
 
 
@@ -118,8 +118,12 @@ async def save_state(session: Session, name: Annotated[str, Meta(max_length=100)
 async def load_state(session: Session, name: Annotated[str, Meta(max_length=100)]) -> Result[Carried]:
     """Bring saved cookies and local storage into the session."""
     kept = await state.load(session, name)
-    text = f"loaded {kept.cookies} cookies and the local storage of {len(kept.origins)} origins"
+    text = f"loaded {_kept(kept)}"
     return Result(f"{text}; reload pages that are open{_skipped(kept)}", _carried(name, kept))
+
+
+def _kept(kept: state.Kept) -> str:
+    return f"{counted(kept.cookies, 'cookie')} and the local storage of {counted(len(kept.origins), 'origin')}"
 
 
 def _carried(name: str, kept: state.Kept) -> Carried:
@@ -127,7 +131,7 @@ def _carried(name: str, kept: state.Kept) -> Carried:
 
 
 def _skipped(kept: state.Kept) -> str:
-    return f"; {len(kept.skipped)} origins could not be reached" if kept.skipped else ""
+    return f"; {counted(len(kept.skipped), 'origin')} could not be reached" if kept.skipped else ""
 
 
 def _kind(session: Session) -> str:

@@ -8,7 +8,7 @@ from msgspec import Meta
 from pilothouse.browser import storage
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
-from pilothouse.result import Result
+from pilothouse.result import Result, counted
 from pilothouse.tool import Access, tool
 from pilothouse.tools.bulk import bounded
 
@@ -37,7 +37,7 @@ async def get_storage(tab: Tab, area: Area = "local", key: Key | None = None) ->
         raise _missing(key, area)
     shown = msgspec.json.encode(items).decode()
     page, path, note = bounded(tab.folder, f"{area}-storage.json", shown)
-    text = f"{len(items)} items of {origin}" + (f"; {note}" if note else "")
+    text = f"{counted(len(items), 'item')} of {origin}" + (f"; {note}" if note else "")
     return Result(text, Items(origin, len(items), {} if path else items, path), page=page)
 
 
@@ -56,7 +56,7 @@ async def clear_storage(tab: Tab, area: Area = "local", key: Key | None = None) 
     origin, count = await storage.clear(tab, area, key)
     if key is not None and not count:
         raise _missing(key, area)
-    gone = "1 item" if count == 1 else f"{count} items"
+    gone = counted(count, "item")
     return Result(
         f"removed {gone} of {origin}" if count else f"nothing was stored for {origin}", Changed(origin, count)
     )

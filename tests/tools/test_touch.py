@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tests.browser.looking import fails
-from tests.hostile.conftest import tab_of
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer

@@ -63,6 +63,9 @@ class Line:
             link.sendall(line)
             while True:
                 message = json.loads(self._next(link, deadline))
+                if "error" in message:  # of the line, not of the tool
+                    self.close()
+                    return failed("system", message["error"]["message"])
                 if message.get("id", self._number) != self._number:
                     continue  # of a call that we gave up
                 if "answer" in message:

@@ -20,18 +20,25 @@ _SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh", "ash"}
 _WRAPPERS = {"env", "ionice", "nice", "nohup", "setsid", "stdbuf", "strace", "sudo", "time", "timeout", "xargs"}
 
 
+class _Unknown(Exception):
+    """The system does not say."""
+
+
 def identity() -> str:
     """`PILOTHOUSE_TERMINAL`, else the leader of our terminal, else, without a terminal, the program that runs us."""
     if named := os.environ.get("PILOTHOUSE_TERMINAL"):
         return "named-" + "".join(one if one in PLAIN else "_" for one in named)[:100]
     if sys.platform == "win32":
         return f"{os.getppid()}.0"
-    me = _look(os.getpid())
-    if me and me[1]:
-        leader = os.getsid(0)
-        found = _look(leader)
-        return f"{leader}.{found[2] if found else 0}.{me[1]}"
-    return _program(os.getppid())
+    try:
+        me = _look(os.getpid())
+        if me and me[1]:
+            leader = os.getsid(0)
+            found = _look(leader)
+            return f"{leader}.{found[2] if found else 0}.{me[1]}"
+        return _program(os.getppid())
+    except _Unknown:
+        return f"{os.getppid()}.0"
 
 
 def is_gone(connection: str) -> bool:
@@ -40,7 +47,10 @@ def is_gone(connection: str) -> bool:
     if not pid.isdigit() or pid == "0" or sys.platform == "win32":
         return False
     started = rest.partition(".")[0]
-    found = _look(int(pid))
+    try:
+        found = _look(int(pid))
+    except _Unknown:
+        return False
     return found is None if started == "0" else found is None or found[2] != started
 
 
@@ -91,7 +101,10 @@ def _from_ps(pid: int) -> Process:
     import subprocess
 
     columns = ["ps", "-ww", "-o", "ppid=,tty=,lstart=,command=", "-p", str(pid)]
-    line = subprocess.run(columns, capture_output=True, text=True, check=False, timeout=2).stdout.split()
+    try:
+        line = subprocess.run(columns, capture_output=True, text=True, check=False, timeout=2).stdout.split()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _Unknown from error
     parent, terminal, when, command = line[0], line[1], "-".join(line[2:7]), line[7:]
     plain = "".join(one if one in PLAIN else "_" for one in when).replace(".", "_")
     return int(parent), "" if "?" in terminal else terminal.replace("/", "_"), plain, command

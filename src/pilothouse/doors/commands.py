@@ -50,18 +50,22 @@ class CommandDoor:
         self._defaults = defaults
         self._is_gone = is_gone
         self._terminals: set[str] = set()
+        self._sweep: asyncio.Task[None] | None = None
 
     def open(self, caller: Caller, send: Send, unsent_bytes: Callable[[], int]) -> "Commands":
-        leaving = self._leave_gone()
+        if self._sweep is None or self._sweep.done():
+            self._sweep = asyncio.get_running_loop().create_task(self._leave_gone(set(self._terminals)))
+        leaving = self._sweep
         self._terminals.add(caller.connection)
         caller = msgspec.structs.replace(caller, defaults=caller.defaults.over(self._defaults))
         return Commands(self._gate, caller, send, unsent_bytes, leaving)
 
-    def _leave_gone(self) -> list[asyncio.Task[None]]:
-        """A closed terminal never comes back: its name holds the start of its process."""
-        gone = {one for one in self._terminals if self._is_gone(one)}
+    async def _leave_gone(self, known: set[str]) -> None:
+        """A closed terminal never comes back: its name holds the start of its process. To look may take a while."""
+        gone = await asyncio.to_thread(lambda: {one for one in known if self._is_gone(one)}) if known else known
         self._terminals -= gone
-        return [self._gate.leave(one) for one in gone]
+        if gone:
+            await asyncio.wait([self._gate.leave(one) for one in gone])
 
 
 class Commands:
@@ -73,7 +77,7 @@ class Commands:
         caller: Caller,
         send: Send,
         unsent_bytes: Callable[[], int],
-        leaving: list[asyncio.Task[None]],
+        leaving: asyncio.Task[None],
     ) -> None:
         self._gate = gate
         self._leaving = leaving  # whose place may be needed
@@ -111,8 +115,8 @@ class Commands:
                 told = {"done": done, "total": total, "message": message}
                 self._send(wire.encode({"id": asked.id, "progress": told}))
 
-        if self._leaving:
-            await asyncio.wait(self._leaving, timeout=LEAVING_S)
+        if not self._leaving.done():
+            await asyncio.wait([self._leaving], timeout=LEAVING_S)
         answer = await self._gate.call(Call(asked.tool, asked.args, self._caller, progress))
         self._send(wire.encode({"id": asked.id, "answer": _to_wire(answer)}))
 

@@ -7,6 +7,7 @@ its protocol.
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable
@@ -23,6 +24,7 @@ from pilothouse.gate import Caller, Defaults
 
 HELLO_TIMEOUT_S = 10.0
 _ENDS_KEPT = 4096
+_log = logging.getLogger(__name__)
 
 
 class Hello(msgspec.Struct, frozen=True):
@@ -193,8 +195,14 @@ class _Line(asyncio.Protocol):
             self._opening = asyncio.get_running_loop().create_task(self._open(hello))
 
     async def _open(self, hello: Hello) -> None:
-        opener = await self._door.doors[hello.door]()
-        self._speaker = opener(hello.caller(), self.send, self._transport.get_write_buffer_size)
+        try:
+            opener = await self._door.doors[hello.door]()
+            self._speaker = opener(hello.caller(), self.send, self._transport.get_write_buffer_size)
+        except Exception:  # a client that was greeted waits for answers, and must not wait for ever
+            _log.exception("the door %s cannot be opened", hello.door)
+            self.send(wire.encode(wire.error(None, wire.INTERNAL_ERROR, "the daemon is broken; see its daemon.log")))
+            self.end()
+            return
         for raw in self._early:
             self._speaker.feed(raw)
         self._early.clear()

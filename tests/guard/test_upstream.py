@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from ipaddress import ip_address
 
 import pytest
 
@@ -168,6 +169,33 @@ async def test_our_own_ports_are_no_proxy(sluice: Sluice, echo_port: int):
         gateway = await sluice.open(upstream=upstream)
         assert "Pilothouse itself" in await refused(gateway, "far.example", 80)
         assert gateway.denies("far.example", 80)
+
+
+async def test_nor_by_a_name_that_has_other_addresses_too(sluice: Sluice, monkeypatch: pytest.MonkeyPatch):
+    """Such as one whose DNS server wants to lead us astray."""
+    visitors: list[str] = []
+
+    async def ours(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        visitors.append("someone")
+        writer.close()
+
+    server, port = await serve(ours)
+    sluice.forbidden_ports.add(port)
+    mixed = (ip_address("127.0.0.1"), ip_address("203.0.113.1"))
+    monkeypatch.setattr(sluice.resolver, "at_once", {"astray.test": mixed}.get)
+    monkeypatch.setattr(module, "_PROXY_S", 0.3)
+    await refused(await sluice.open(upstream=f"socks5://astray.test:{port}"), "far.example", 80)
+    assert visitors == []
+    server.close()
+
+
+async def test_nor_by_another_address_of_this_machine(sluice: Sluice, echo_port: int, monkeypatch: pytest.MonkeyPatch):
+    """As if 127.0.0.1 were such an address: the connection arrives where it came from."""
+    sluice.forbidden_ports.add(echo_port)
+    monkeypatch.setattr(module, "is_loopback", lambda address: False)
+    gateway = await sluice.open(upstream=f"socks5://127.0.0.1:{echo_port}")
+    assert "Pilothouse itself" in await refused(gateway, "far.example", 80)
+    assert gateway.denies("far.example", 80)
 
 
 @pytest.mark.parametrize(

@@ -82,21 +82,22 @@ async def print_page(tab: Tab, paper: Paper) -> Printed:
 
 
 async def _written(tab: Tab, stream: str) -> Printed:
-    most = min(MAX_BYTES, tab.terms.quota_bytes)
-    path, file = await asyncio.to_thread(files.create, tab.folder, "page.pdf")
+    path, file = await asyncio.to_thread(files.create, tab.files.path, "page.pdf")
     size = pages = 0
     tail = b""
     try:
         with file:
             async for piece in _pieces(tab, stream):
+                if size + len(piece) > MAX_BYTES:
+                    raise _too_large()
+                tab.files.take(len(piece))
                 size += len(piece)
-                if size > most:
-                    raise Failure("over_limit", f"the document is larger than {most} bytes", suggestions=["give pages"])
                 await asyncio.to_thread(file.write, piece)
                 pages += len(_PAGE.findall(tail + piece)) - len(_PAGE.findall(tail))
                 tail = piece[-_OVERLAP:]
     except BaseException:
         path.unlink(missing_ok=True)
+        tab.files.give_back(size)
         raise
     return Printed(path, size, pages)
 
@@ -107,6 +108,10 @@ async def _pieces(tab: Tab, stream: str) -> AsyncIterator[bytes]:
         yield base64.b64decode(reply["data"]) if reply.get("base64Encoded") else reply["data"].encode("latin-1")
         if reply["eof"]:
             return
+
+
+def _too_large() -> Failure:
+    return Failure("over_limit", f"the document is larger than {MAX_BYTES} bytes", suggestions=["give pages"])
 
 
 def _refused(error: ProtocolError) -> Failure:

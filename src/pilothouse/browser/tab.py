@@ -7,12 +7,12 @@ so that nobody talks to a page that cannot answer or is still becoming another o
 import asyncio
 from collections import deque
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from pilothouse.browser import settle, world
 from pilothouse.browser.console import Console, Line
 from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
+from pilothouse.browser.files import Folder
 from pilothouse.browser.frames import Frame, Frames
 from pilothouse.browser.guise import NOTHING, PLAIN, TOUCH_POINTS, Guise, Kind, put_on
 from pilothouse.browser.intercept import Intercept
@@ -36,7 +36,7 @@ class Home(Protocol):
     """What a tab needs to know of the context it lives in."""
 
     @property
-    def folder(self) -> Path: ...
+    def files(self) -> Folder: ...
     @property
     def terms(self) -> Terms: ...
     def report(self, kind: str, tab: "Tab", text: str) -> None: ...
@@ -103,9 +103,9 @@ class Tab:
         return self.document.unreachable or self.frames.main.url or self.document.url
 
     @property
-    def folder(self) -> Path:
+    def files(self) -> Folder:
         """Where files of this tab's session are kept."""
-        return self._home.folder
+        return self._home.files
 
     @property
     def terms(self) -> Terms:

@@ -12,6 +12,7 @@ from pilothouse.browser.downloads import Downloads
 from pilothouse.browser.files import Folder
 from pilothouse.browser.guise import Guise
 from pilothouse.browser.intercept import Intercept
+from pilothouse.browser.origins import Origins
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import AUTO_ATTACH, MAX_TITLE, Tab
@@ -57,6 +58,7 @@ class Context:
         self.folder = Path()
         self.files = Folder(Path(), 0)  # the owner brings its own
         self.downloads = Downloads()
+        self.origins = Origins()
         self.terms = Terms()
         self.intercept = Intercept()
         self._over_quota: set[str] = set()

@@ -17,6 +17,7 @@ from pilothouse.browser.frames import Frame, Frames
 from pilothouse.browser.guise import NOTHING, PLAIN, TOUCH_POINTS, Guise, Kind, put_on
 from pilothouse.browser.intercept import Intercept
 from pilothouse.browser.network import Network
+from pilothouse.browser.origins import Origins
 from pilothouse.browser.refs import Refs
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.terms import Terms
@@ -37,6 +38,8 @@ class Home(Protocol):
 
     @property
     def files(self) -> Folder: ...
+    @property
+    def origins(self) -> Origins: ...
     @property
     def terms(self) -> Terms: ...
     def report(self, kind: str, tab: "Tab", text: str) -> None: ...
@@ -71,6 +74,7 @@ class Tab:
         self.frames = Frames(target_id, channel, self.signal, self.hindrance)
         self.refs = Refs()
         self.frames.on_world_gone = self.refs.forget
+        self.frames.on_visit = home.origins.add
         self.network = Network(home.explain)
         self.console = Console(self._script_failed)
         self.document = Document("", "about:blank", whole=True)

@@ -22,7 +22,7 @@ KINDS = ["http", "socks5", "socks4"]
 
 @pytest.fixture
 async def sluice() -> AsyncIterator[Sluice]:
-    one = Sluice({"mapped.test": "127.0.0.1", "moved.test": "10.1.2.3"}, set())
+    one = Sluice({"mapped.test": "127.0.0.1", "moved.test": "10.1.2.3", "alias.test": "real.example"}, set())
     yield one
     one.close()
 
@@ -69,11 +69,12 @@ async def test_addresses_go_through_it_too(sluice: Sluice, echo_port: int, host:
             assert proxy.asked == [(host, echo_port)]
 
 
-async def test_a_name_that_a_person_mapped_keeps_its_address(sluice: Sluice, echo_port: int):
+async def test_a_name_that_a_person_mapped_goes_where_it_leads(sluice: Sluice, echo_port: int):
     async with Proxy("socks5") as proxy:
         gateway = await sluice.open(upstream=proxy.url())
         await round_trip((await ask(gateway, "moved.test", echo_port))[1])
-        assert proxy.asked == [("10.1.2.3", echo_port)]
+        await round_trip((await ask(gateway, "alias.test", echo_port))[1])
+        assert proxy.asked == [("10.1.2.3", echo_port), ("real.example", echo_port)]
 
 
 @pytest.mark.parametrize("host", ["localhost", "a.localhost", "127.0.0.1", "127.1.2.3", "mapped.test"])

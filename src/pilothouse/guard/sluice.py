@@ -183,7 +183,7 @@ class Gateway:
         """Over the proxy, which gets the name. Loopback never comes here, as with Chrome's own proxy settings."""
         if given := self._sluice.resolver.given(host):
             host = str(self._passable(given, port)[0])
-        elif is_metadata_name(host):
+        elif is_metadata_name(host := self._sluice.resolver.named(host)):
             raise _Refused("denied", f"{host} is a cloud metadata service")
         try:
             async with asyncio.timeout(_PROXY_S):

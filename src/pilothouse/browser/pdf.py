@@ -8,6 +8,7 @@ import base64
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -54,8 +55,8 @@ class Printed(msgspec.Struct, frozen=True):
 
 async def print_page(tab: Tab, paper: Paper) -> Printed:
     width, height = SIZES[paper.size]
-    try:
-        reply = await tab.channel.send(
+    printing = asyncio.ensure_future(
+        tab.channel.send(
             "Page.printToPDF",
             paperWidth=width,
             paperHeight=height,
@@ -73,12 +74,24 @@ async def print_page(tab: Tab, paper: Paper) -> Printed:
             transferMode="ReturnAsStream",
             timeout=PRINT_TIMEOUT_S,
         )
+    )
+    try:
+        reply = await asyncio.shield(printing)
     except ProtocolError as error:
         raise _refused(error) from None
+    except asyncio.CancelledError:
+        printing.add_done_callback(lambda done: _throw_away(tab, done))
+        raise
     try:
         return await _written(tab, reply["stream"])
     finally:
         tab.channel.post("IO.close", handle=reply["stream"])
+
+
+def _throw_away(tab: Tab, printing: asyncio.Future[dict[str, Any]]) -> None:
+    """Nobody waits for the document any more; the browser keeps it until it is told."""
+    if not printing.cancelled() and printing.exception() is None:
+        tab.channel.post("IO.close", handle=printing.result()["stream"])
 
 
 async def _written(tab: Tab, stream: str) -> Printed:

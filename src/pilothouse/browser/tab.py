@@ -174,7 +174,7 @@ class Tab:
     def _on_its_way(self) -> Failure:
         return Failure(
             "timeout",
-            f"the tab waits for {self.bound_for}, whose server has not answered yet; until then it shows nothing",
+            f"the tab waits for {self.bound_for[:300]}, whose server has not answered yet; until then it shows nothing",
             suggestions=["wait_for its url", "or give it up: navigate to another address"],
         )
 

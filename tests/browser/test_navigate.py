@@ -53,3 +53,19 @@ async def test_nowhere_to_go_back_to(agent: Agent) -> None:
     with pytest.raises(Failure) as nowhere:
         await agent.call("go_back")
     assert nowhere.value.code == "not_found"
+
+
+@promise("A08")
+async def test_a_long_address_is_not_told_whole(agent: Agent, site: PageServer):
+    tail = "x" * 30_000
+    cases = [
+        (f"http://127.0.0.1:9/{tail}", 20_000, "navigation_failed"),
+        (site.url(f"hang?{tail}"), 500, "timeout"),
+    ]
+    for url, timeout_ms, code in cases:
+        answer = await agent.ask("navigate", url=url, timeout_ms=timeout_ms)
+        error = answer.data["error"]
+        assert error["code"] == code
+        assert url[:100] in error["message"]
+        assert len(error["message"]) < 1000
+        assert len(str(error["details"])) < 500

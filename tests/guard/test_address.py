@@ -5,7 +5,8 @@ from ipaddress import ip_address
 import pytest
 
 from pilothouse.errors import Failure
-from pilothouse.guard.address import check_url, forbidden, is_loopback
+from pilothouse.guard.address import authority, check_url, forbidden, is_loopback
+from pilothouse.guard.domains import read_domains
 from tests.promises import promise
 
 pytestmark = promise("D05")
@@ -96,3 +97,9 @@ def test_addresses_by_themselves():
     assert is_loopback(ip_address("::ffff:127.0.0.1"))
     assert is_loopback(ip_address("0.0.0.0"))
     assert not is_loopback(ip_address("192.168.0.1"))
+
+
+def test_host_and_port_in_the_spelling_that_rules_compare():
+    asked = ["http://[::1]:8000/", "https://Example.com./x", "http://127.1"]
+    assert [authority(check_url(one)) for one in asked] == [("::1", 8000), ("example.com", 443), ("127.0.0.1", 80)]
+    assert read_domains(["[::1]:8000"]).admit(*authority("http://[::1]:8000/"))

@@ -3,13 +3,14 @@
 import asyncio
 import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from ipaddress import ip_address
 
 import pytest
 
 from pilothouse.guard import sluice as module
 from pilothouse.guard import socks
+from pilothouse.guard.address import Address
 from pilothouse.guard.resolve import Resolver
 from pilothouse.guard.sluice import Gateway, Sluice
 from tests.promises import promise
@@ -117,6 +118,42 @@ async def test_a_server_may_speak_first(gateway: Gateway):
         assert await reader.read() == b"220 ready"
         writer.close()
     server.close()
+
+
+async def test_a_server_that_speaks_too_much_too_early_waits():
+    """Until the browser's connection is joined, nobody takes it; then nothing of it is missing."""
+    size, arrived, go = 32 << 20, asyncio.Event(), asyncio.Event()
+    arrivals: list[socks.Arrival] = []
+
+    async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(size >> 20):
+            writer.write(bytes(1 << 20))
+            drained = asyncio.ensure_future(writer.drain())
+            if not (await asyncio.wait([drained], timeout=0.3))[0]:
+                arrived.set()
+            await drained
+        writer.close()
+
+    async def late(addresses: Sequence[Address], port: int) -> tuple[asyncio.Transport, socks.Arrival]:
+        far, arrival = await module.direct(addresses, port)
+        arrivals.append(arrival)
+        await go.wait()
+        return far, arrival
+
+    server, port = await serve(pour)
+    one = Sluice({}, set(), connect=late)
+    asking = asyncio.ensure_future(ask(await one.open(), "127.0.0.1", port))
+    await asyncio.wait_for(arrived.wait(), 5)
+    assert len(arrivals[0].early) < 1 << 20
+    go.set()
+    _, (reader, writer) = await asking
+    received = 0
+    while chunk := await reader.read(1 << 20):
+        received += len(chunk)
+    assert received == size
+    writer.close()
+    server.close()
+    one.close()
 
 
 async def test_a_slow_reader_slows_the_writer(gateway: Gateway):

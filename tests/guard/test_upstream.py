@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from ipaddress import ip_address
 
 import pytest
 
@@ -21,7 +22,7 @@ KINDS = ["http", "socks5", "socks4"]
 
 @pytest.fixture
 async def sluice() -> AsyncIterator[Sluice]:
-    one = Sluice({"mapped.test": "127.0.0.1", "moved.test": "10.1.2.3"}, set())
+    one = Sluice({"mapped.test": "127.0.0.1", "moved.test": "10.1.2.3", "alias.test": "real.example"}, set())
     yield one
     one.close()
 
@@ -68,11 +69,12 @@ async def test_addresses_go_through_it_too(sluice: Sluice, echo_port: int, host:
             assert proxy.asked == [(host, echo_port)]
 
 
-async def test_a_name_that_a_person_mapped_keeps_its_address(sluice: Sluice, echo_port: int):
+async def test_a_name_that_a_person_mapped_goes_where_it_leads(sluice: Sluice, echo_port: int):
     async with Proxy("socks5") as proxy:
         gateway = await sluice.open(upstream=proxy.url())
         await round_trip((await ask(gateway, "moved.test", echo_port))[1])
-        assert proxy.asked == [("10.1.2.3", echo_port)]
+        await round_trip((await ask(gateway, "alias.test", echo_port))[1])
+        assert proxy.asked == [("10.1.2.3", echo_port), ("real.example", echo_port)]
 
 
 @pytest.mark.parametrize("host", ["localhost", "a.localhost", "127.0.0.1", "127.1.2.3", "mapped.test"])
@@ -168,6 +170,33 @@ async def test_our_own_ports_are_no_proxy(sluice: Sluice, echo_port: int):
         gateway = await sluice.open(upstream=upstream)
         assert "Pilothouse itself" in await refused(gateway, "far.example", 80)
         assert gateway.denies("far.example", 80)
+
+
+async def test_nor_by_a_name_that_has_other_addresses_too(sluice: Sluice, monkeypatch: pytest.MonkeyPatch):
+    """Such as one whose DNS server wants to lead us astray."""
+    visitors: list[str] = []
+
+    async def ours(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        visitors.append("someone")
+        writer.close()
+
+    server, port = await serve(ours)
+    sluice.forbidden_ports.add(port)
+    mixed = (ip_address("127.0.0.1"), ip_address("203.0.113.1"))
+    monkeypatch.setattr(sluice.resolver, "at_once", {"astray.test": mixed}.get)
+    monkeypatch.setattr(module, "_PROXY_S", 0.3)
+    await refused(await sluice.open(upstream=f"socks5://astray.test:{port}"), "far.example", 80)
+    assert visitors == []
+    server.close()
+
+
+async def test_nor_by_another_address_of_this_machine(sluice: Sluice, echo_port: int, monkeypatch: pytest.MonkeyPatch):
+    """As if 127.0.0.1 were such an address: the connection arrives where it came from."""
+    sluice.forbidden_ports.add(echo_port)
+    monkeypatch.setattr(module, "is_loopback", lambda address: False)
+    gateway = await sluice.open(upstream=f"socks5://127.0.0.1:{echo_port}")
+    assert "Pilothouse itself" in await refused(gateway, "far.example", 80)
+    assert gateway.denies("far.example", 80)
 
 
 @pytest.mark.parametrize(

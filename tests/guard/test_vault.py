@@ -1,7 +1,9 @@
 """The vault: what goes in comes out, for this key and this name only; nobody else can read it."""
 
+import contextlib
 import os
 import stat
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -175,3 +177,41 @@ def test_a_keyring_that_does_not_work_is_passed_by(tmp_path: Path, ring: Any) ->
     assert (tmp_path / "state.key").exists()
     assert Vault(tmp_path).get("shop") == SECRET
     assert Vault(tmp_path, Ring).get("shop") == SECRET
+
+
+def test_a_keyring_that_is_locked_for_once_costs_no_state(tmp_path: Path) -> None:
+    ring = Ring()
+    Vault(tmp_path, lambda: ring).put("shop", SECRET)
+    locked = Vault(tmp_path, Broken)
+    with pytest.raises(Failure) as caught:
+        locked.put("other", b"x")
+    assert (caught.value.code, caught.value.retryable) == ("system", True)
+    assert refused("system", locked, "shop").retryable
+    assert not (tmp_path / "state.key").exists()
+    assert Vault(tmp_path, lambda: ring).get("shop") == SECRET
+    locked._find_keyring = lambda: ring
+    assert locked.get("shop") == SECRET
+
+
+class Slow(Ring):
+    """One that both threads have asked before either has given it a key."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.both = threading.Barrier(2)
+
+    def set_password(self, service: str, account: str, password: str) -> None:
+        with contextlib.suppress(threading.BrokenBarrierError):
+            self.both.wait(0.3)
+        super().set_password(service, account, password)
+
+
+def test_two_first_states_at_once_have_one_key(tmp_path: Path) -> None:
+    ring = Slow()
+    vault = Vault(tmp_path, lambda: ring)
+    saving = [threading.Thread(target=vault.put, args=(name, SECRET)) for name in ("one", "two")]
+    for one in saving:
+        one.start()
+    for one in saving:
+        one.join()
+    assert [Vault(tmp_path, lambda: ring).get(name) for name in ("one", "two")] == [SECRET, SECRET]

@@ -1,11 +1,13 @@
 """The page as a PDF file of the session."""
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pilothouse.cdp.connection import Channel
 from tests.browser.looking import fails
 from tests.house import Agent
 from tests.promises import promise
@@ -73,3 +75,29 @@ async def test_while_a_dialog_is_open(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.inline("<button onclick='alert(1)'>Go</button>"))
     await agent.call("click", target="text=Go")
     await fails(agent, "dialog_open", "print_to_pdf")
+
+
+async def test_a_document_that_nobody_waits_for_is_thrown_away(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await agent.call("navigate", url=site.inline(THREE))
+    printing, closed = asyncio.Event(), asyncio.Event()
+    send, post = Channel.send, Channel.post
+
+    async def sent(channel: Channel, method: str, **params: Any) -> dict[str, Any]:
+        if method == "Page.printToPDF":
+            printing.set()
+        return await send(channel, method, **params)
+
+    def posted(channel: Channel, method: str, **params: Any) -> None:
+        if method == "IO.close":
+            closed.set()
+        post(channel, method, **params)
+
+    monkeypatch.setattr(Channel, "send", sent)
+    monkeypatch.setattr(Channel, "post", posted)
+    call = asyncio.ensure_future(agent.ask("print_to_pdf"))
+    await asyncio.wait_for(printing.wait(), 10)
+    call.cancel()
+    await asyncio.wait([call])
+    await asyncio.wait_for(closed.wait(), 10)

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 from pilothouse.browser.backroom import backroom
+from pilothouse.browser.origins import MOST, Origins
 from tests.browser.looking import fails
 from tests.house import Agent, House
 from tests.promises import promise
@@ -38,6 +39,40 @@ async def test_a_log_in_goes_from_session_to_session(agent: Agent, house: House,
         assert await other.js("sessionStorage.length") == 0
         await other.call("navigate", url=site.url("small.html", other=True))
         assert await other.js("localStorage.cart") == "mug"
+
+
+async def test_storage_of_a_development_server_whose_tab_is_elsewhere(
+    agent: Agent, house: House, site: PageServer
+) -> None:
+    """It has a port that no default names; of two, one has set a cookie and one has not."""
+    await agent.call("navigate", url=site.url("small.html", other=True))
+    await agent.js("localStorage.token = 'without a cookie'")
+    await agent.call("navigate", url="about:blank")
+    assert site.other_origin in (await agent.call("save_state", name="dev"))["origins"]
+    async with house.agent() as other:
+        await other.call("load_state", name="dev")
+        assert site.other_origin in (await other.call("save_state", name="handed-on"))["origins"]
+        await other.call("navigate", url=site.url("small.html", other=True))
+        assert await other.js("localStorage.token") == "without a cookie"
+
+
+async def test_a_cookie_tells_the_port_it_came_from(agent: Agent, site: PageServer) -> None:
+    await log_in(agent, site)
+    await agent.js("localStorage.theme = 'dark'")
+    await agent.call("navigate", url="about:blank")
+    (session,) = agent.gate.own(agent.caller).all()
+    session.context.origins = Origins()  # as in a profile's browser, whose earlier sessions were there
+    assert (await agent.call("save_state", name="port"))["origins"] == [site.origin]
+
+
+def test_only_the_latest_origins_are_remembered() -> None:
+    origins = Origins()
+    for n in range(MOST + 10):
+        origins.add(f"http://u:p@h{n}.test:3000/x?y#z")
+    for url in ("about:blank", "data:text/html,x", "blob:http://a.test/1", "http://h20.test:3000"):
+        origins.add(url)
+    assert len(list(origins)) == MOST
+    assert list(origins)[:2] == ["http://h20.test:3000", f"http://h{MOST + 9}.test:3000"]
 
 
 async def test_open_session_with_a_state(agent: Agent, house: House, site: PageServer) -> None:

@@ -9,8 +9,10 @@ from typing import Any, Protocol
 from urllib.parse import unquote, unquote_plus
 
 from pilothouse.browser.downloads import Downloads
+from pilothouse.browser.files import Folder
 from pilothouse.browser.guise import Guise
 from pilothouse.browser.intercept import Intercept
+from pilothouse.browser.origins import Origins
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import AUTO_ATTACH, MAX_TITLE, Tab
@@ -54,7 +56,9 @@ class Context:
         self.viewport: tuple[int, int] = (1280, 800)
         self.user_agent = ""
         self.folder = Path()
+        self.files = Folder(Path(), 0)  # the owner brings its own
         self.downloads = Downloads()
+        self.origins = Origins()
         self.terms = Terms()
         self.intercept = Intercept()
         self._over_quota: set[str] = set()
@@ -152,9 +156,12 @@ class Context:
         self.downloads.begin(params, tab.name)
         if self.owner:
             self.owner.report("download", tab.name, f'"{params["suggestedFilename"]}" started', params["guid"])
+        self._cut_off_if_full(params["guid"])  # a small one is whole before it is heard of again
 
     def download_moves(self, params: dict[str, Any]) -> None:
         ended = self.downloads.move(params, self.folder)
+        if ended and ended.state == "completed":
+            self.files.add(ended.received_bytes)
         if ended and self.owner:
             tail = f": {ended.path}" if ended.path else ""
             if ended.id in self._over_quota:
@@ -162,9 +169,14 @@ class Context:
                 self._over_quota.discard(ended.id)
             said = f'"{ended.name}" {ended.state} ({ended.received_bytes} bytes){tail}'
             self.owner.report("download", ended.tab, said, ended.id)
-        elif not ended and self.downloads.kept_bytes() > self.terms.quota_bytes:
-            self._over_quota.add(params["guid"])
-            self.browser.root.post("Browser.cancelDownload", guid=params["guid"], browserContextId=self.id)
+        elif not ended:
+            self._cut_off_if_full(params["guid"])
+
+    def _cut_off_if_full(self, guid: str) -> None:
+        received, coming = self.downloads.coming()
+        if not self.files.has_room(received + 1, coming):
+            self._over_quota.add(guid)
+            self.browser.root.post("Browser.cancelDownload", guid=guid, browserContextId=self.id)
 
     def explain(self, url: str) -> str:
         host, port = _authority(url)

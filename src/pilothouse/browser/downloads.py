@@ -32,7 +32,6 @@ class Download(msgspec.Struct):
 class Downloads:
     def __init__(self) -> None:
         self._by_id: dict[str, Download] = {}
-        self._dropped_bytes = 0
         self._unclaimed: dict[str, float] = {}  # nobody has waited for these yet; since when they are over
         self.signal = Signal()
 
@@ -42,9 +41,10 @@ class Downloads:
     def has(self, download_id: str) -> bool:
         return download_id in self._by_id
 
-    def kept_bytes(self) -> int:
-        """What lies on the disk, also of downloads that are no longer listed."""
-        return self._dropped_bytes + sum(one.received_bytes for one in self._by_id.values() if one.state != "canceled")
+    def coming(self) -> tuple[int, set[str]]:
+        """How many bytes have come of downloads that are not over, and what the browser calls these."""
+        coming = [one for one in self._by_id.values() if one.state == "inProgress"]
+        return sum(one.received_bytes for one in coming), {one.id for one in coming}
 
     def begin(self, params: dict[str, Any], tab: str) -> None:
         self._by_id[params["guid"]] = Download(params["guid"], params["suggestedFilename"], params["url"], tab)
@@ -86,7 +86,6 @@ class Downloads:
         finished = [one for one in self._by_id.values() if one.state != "inProgress"]
         for one in finished[: max(len(finished) - FINISHED_KEPT, 0)]:
             del self._by_id[one.id]
-            self._dropped_bytes += one.received_bytes if one.state == "completed" else 0
 
 
 def _named(file: Path, name: str) -> str:

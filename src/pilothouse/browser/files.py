@@ -6,7 +6,9 @@ Above: tools, capture, downloads. Below: the file system.
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+import threading
+import time
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,13 +22,88 @@ _DOTS = re.compile(r"\.{2,}")
 MAX_STEM_BYTES = 150
 MAX_ENDING_BYTES = 30
 MOST_ALIKE = 1000
+RECOUNT_S = 5.0
+
+
+class Folder:
+    """The files of one session and the bytes they may take together, whoever writes them.
+
+    They are counted as they come. When that says full the disk is asked, now and then: a file may have been taken away.
+    """
+
+    def __init__(self, path: Path, quota_bytes: int) -> None:
+        self.path = path
+        self.quota_bytes = quota_bytes
+        self._bytes = 0
+        self._recounted_at = -RECOUNT_S
+        self._counting = threading.Lock()  # files are written in threads
+
+    def keep(self, name: str, data: bytes, within: str = "") -> Path:
+        """Write a new file, in a folder of its own if one is named, and answer its path."""
+        self.take(len(data))
+        try:
+            return keep(self.path / within, name, data)
+        except BaseException:
+            self.give_back(len(data))
+            raise
+
+    def take(self, size: int) -> None:
+        """Count bytes that are about to be written; `over_limit` if they do not fit."""
+        with self._counting:
+            if not self._fits(size):
+                raise self._full(size)
+            self._bytes += size
+
+    def give_back(self, size: int) -> None:
+        with self._counting:
+            self._bytes = max(self._bytes - size, 0)
+
+    def add(self, size: int) -> None:
+        """Count what has come already."""
+        with self._counting:
+            self._bytes += size
+
+    def has_room(self, size: int, coming: Container[str] = ()) -> bool:
+        """Whether so many bytes of files that are still `coming`, under these names, fit in."""
+        with self._counting:
+            return self._fits(size, coming)
+
+    def _fits(self, size: int, coming: Container[str] = ()) -> bool:
+        if self._bytes + size <= self.quota_bytes:
+            return True
+        if time.monotonic() - self._recounted_at < RECOUNT_S:
+            return False
+        self._bytes = _bytes_in(self.path, coming)
+        self._recounted_at = time.monotonic()
+        return self._bytes + size <= self.quota_bytes
+
+    def _full(self, size: int) -> Failure:
+        return Failure(
+            "over_limit",
+            f"{size} bytes more do not fit: files of a session end at {self.quota_bytes} bytes",
+            suggestions=[f"move files out of {self.path}", "ask for less", "or a person raises files.quota_mb"],
+            retryable=False,
+        )
+
+
+def _bytes_in(folder: Path, but: Container[str]) -> int:
+    found = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):  # it just went
+                found += os.lstat(os.path.join(place, name)).st_size if name.partition(".")[0] not in but else 0
+    return found
 
 
 def keep(folder: Path, name: str, data: bytes) -> Path:
     """Write a new file into the session's folder and answer its path."""
     path, file = create(folder, name)
-    with file:
-        file.write(data)
+    try:
+        with file:
+            file.write(data)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
     return path
 
 

@@ -41,7 +41,9 @@ class Frame:
 
 
 class Frames:
-    """`on_world_gone(uid)` tells that a document can never be reached again; `hindrance` why the tab is mute now."""
+    """`on_world_gone(uid)` tells that a document can never be reached again, `on_visit(url)` that one has come;
+    `hindrance` why the tab is mute now.
+    """
 
     def __init__(self, main_id: str, channel: Channel, signal: Signal, hindrance: Callable[[], Failure | None]) -> None:
         self.main = Frame(main_id, "", channel)
@@ -50,6 +52,7 @@ class Frames:
         self._signal = signal
         self._hindrance = hindrance
         self.on_world_gone: Callable[[str], None] = lambda uid: None
+        self.on_visit: Callable[[str], None] = lambda url: None
         self.follow(channel)
 
     def __iter__(self) -> Iterator[Frame]:
@@ -121,6 +124,8 @@ class Frames:
             self._by_id = {one.id: one for one in self if one is frame or (back and self._has_come(one))}
         frame.parent = info.get("parentId", frame.parent)
         frame.url = info["url"] + info.get("urlFragment", "")
+        if not info.get("unreachableUrl"):
+            self.on_visit(frame.url)
         frame.name = info.get("name", "")
         frame.loader_id = info["loaderId"]
 

@@ -8,6 +8,7 @@ import base64
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -54,8 +55,8 @@ class Printed(msgspec.Struct, frozen=True):
 
 async def print_page(tab: Tab, paper: Paper) -> Printed:
     width, height = SIZES[paper.size]
-    try:
-        reply = await tab.channel.send(
+    printing = asyncio.ensure_future(
+        tab.channel.send(
             "Page.printToPDF",
             paperWidth=width,
             paperHeight=height,
@@ -73,30 +74,43 @@ async def print_page(tab: Tab, paper: Paper) -> Printed:
             transferMode="ReturnAsStream",
             timeout=PRINT_TIMEOUT_S,
         )
+    )
+    try:
+        reply = await asyncio.shield(printing)
     except ProtocolError as error:
         raise _refused(error) from None
+    except asyncio.CancelledError:
+        printing.add_done_callback(lambda done: _throw_away(tab, done))
+        raise
     try:
         return await _written(tab, reply["stream"])
     finally:
         tab.channel.post("IO.close", handle=reply["stream"])
 
 
+def _throw_away(tab: Tab, printing: asyncio.Future[dict[str, Any]]) -> None:
+    """Nobody waits for the document any more; the browser keeps it until it is told."""
+    if not printing.cancelled() and printing.exception() is None:
+        tab.channel.post("IO.close", handle=printing.result()["stream"])
+
+
 async def _written(tab: Tab, stream: str) -> Printed:
-    most = min(MAX_BYTES, tab.terms.quota_bytes)
-    path, file = await asyncio.to_thread(files.create, tab.folder, "page.pdf")
+    path, file = await asyncio.to_thread(files.create, tab.files.path, "page.pdf")
     size = pages = 0
     tail = b""
     try:
         with file:
             async for piece in _pieces(tab, stream):
+                if size + len(piece) > MAX_BYTES:
+                    raise _too_large()
+                tab.files.take(len(piece))
                 size += len(piece)
-                if size > most:
-                    raise Failure("over_limit", f"the document is larger than {most} bytes", suggestions=["give pages"])
                 await asyncio.to_thread(file.write, piece)
                 pages += len(_PAGE.findall(tail + piece)) - len(_PAGE.findall(tail))
                 tail = piece[-_OVERLAP:]
     except BaseException:
         path.unlink(missing_ok=True)
+        tab.files.give_back(size)
         raise
     return Printed(path, size, pages)
 
@@ -107,6 +121,10 @@ async def _pieces(tab: Tab, stream: str) -> AsyncIterator[bytes]:
         yield base64.b64decode(reply["data"]) if reply.get("base64Encoded") else reply["data"].encode("latin-1")
         if reply["eof"]:
             return
+
+
+def _too_large() -> Failure:
+    return Failure("over_limit", f"the document is larger than {MAX_BYTES} bytes", suggestions=["give pages"])
 
 
 def _refused(error: ProtocolError) -> Failure:

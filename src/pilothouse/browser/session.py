@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.browser.browser import Context
+from pilothouse.browser.files import Folder
 from pilothouse.browser.intercept import Rules
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stream import Line, Stream, Wanted
@@ -59,6 +60,7 @@ class Session:
         self.options = options
         self.watch = Watch(session_id)
         self.folder = folder
+        self.files = Folder(folder, terms.quota_bytes)
         self.opened_at = time.time()
         self.used_at = asyncio.get_running_loop().time()
         self.busy = 0
@@ -247,6 +249,7 @@ class Session:
         context.user_agent = self.options.user_agent
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         context.keep_files_in(self.folder)
+        context.files = self.files
         context.terms = self._terms
         context.intercept.layers.append(self.rules)
         for tab in context.tabs:

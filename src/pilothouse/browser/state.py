@@ -10,6 +10,7 @@ import msgspec
 
 from pilothouse.browser import cookies
 from pilothouse.browser.backroom import Items, backroom
+from pilothouse.browser.origins import origin_of
 from pilothouse.browser.session import Session
 from pilothouse.browser.terms import Vault
 from pilothouse.errors import Failure
@@ -47,6 +48,8 @@ async def load(session: Session, name: str) -> Kept:
     await session.open()
     await cookies.write(session.context, state.cookies)
     skipped = await _restore(session, state.local_storage)
+    for origin in state.local_storage:
+        session.context.origins.add(origin)
     restored = [origin for origin in state.local_storage if origin not in skipped]
     return Kept(len(state.cookies), restored, skipped)
 
@@ -66,19 +69,16 @@ def _vault(session: Session) -> Vault:
 
 
 def _origins(session: Session, found: list[cookies.Cookie]) -> list[str]:
-    """Those of every frame that is open, and of every site that has a cookie."""
+    """Those of every frame that is open, those that the session has been to, and those that have a cookie."""
     frames = [frame.url for tab in session.tabs for frame in tab.frames]
-    known = [origin for url in frames if (origin := _origin(url))]
+    known = [origin for url in frames if (origin := origin_of(url))]
+    known += session.context.origins
     for one in found:
-        host = one["domain"].lstrip(".")
+        host, port = one["domain"].lstrip("."), one.get("sourcePort", -1)
+        if port not in (-1, 80, 443):
+            known.append(f"{'https' if one.get('sourceScheme') == 'Secure' else 'http'}://{host}:{port}")
         known += [f"https://{host}"] if one.get("secure") else [f"https://{host}", f"http://{host}"]
     return list(dict.fromkeys(known))
-
-
-def _origin(url: str) -> str:
-    scheme, separator, rest = url.partition("://")
-    authority = rest.partition("/")[0].partition("?")[0].partition("#")[0].rpartition("@")[2]
-    return f"{scheme}://{authority}" if scheme in ("http", "https") and separator and authority else ""
 
 
 async def _stored(session: Session, origins: list[str]) -> tuple[dict[str, Items], list[str]]:

@@ -27,7 +27,7 @@ async def free(tab: Tab, patience_s: float) -> bool:
 async def excuse(tab: Tab, patience_s: float) -> str:
     """Why the page has not answered in time, if that is known. Script that does not end is broken off."""
     if tab.bound_for:
-        return f"the tab waits for {tab.bound_for}, whose server has not answered yet"
+        return f"the tab waits for {tab.bound_for[:300]}, whose server has not answered yet"
     return "the page's script did not answer and was broken off" if await free(tab, patience_s) else ""
 
 

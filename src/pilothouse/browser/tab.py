@@ -7,16 +7,17 @@ so that nobody talks to a page that cannot answer or is still becoming another o
 import asyncio
 from collections import deque
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from pilothouse.browser import settle, world
 from pilothouse.browser.console import Console, Line
 from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
+from pilothouse.browser.files import Folder
 from pilothouse.browser.frames import Frame, Frames
 from pilothouse.browser.guise import NOTHING, PLAIN, TOUCH_POINTS, Guise, Kind, put_on
 from pilothouse.browser.intercept import Intercept
 from pilothouse.browser.network import Network
+from pilothouse.browser.origins import Origins
 from pilothouse.browser.refs import Refs
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.terms import Terms
@@ -36,7 +37,9 @@ class Home(Protocol):
     """What a tab needs to know of the context it lives in."""
 
     @property
-    def folder(self) -> Path: ...
+    def files(self) -> Folder: ...
+    @property
+    def origins(self) -> Origins: ...
     @property
     def terms(self) -> Terms: ...
     def report(self, kind: str, tab: "Tab", text: str) -> None: ...
@@ -71,6 +74,7 @@ class Tab:
         self.frames = Frames(target_id, channel, self.signal, self.hindrance)
         self.refs = Refs()
         self.frames.on_world_gone = self.refs.forget
+        self.frames.on_visit = home.origins.add
         self.network = Network(home.explain)
         self.console = Console(self._script_failed)
         self.document = Document("", "about:blank", whole=True)
@@ -104,9 +108,9 @@ class Tab:
         return self.document.unreachable or self.frames.main.url or self.document.url
 
     @property
-    def folder(self) -> Path:
+    def files(self) -> Folder:
         """Where files of this tab's session are kept."""
-        return self._home.folder
+        return self._home.files
 
     @property
     def terms(self) -> Terms:
@@ -171,7 +175,7 @@ class Tab:
     def _on_its_way(self) -> Failure:
         return Failure(
             "timeout",
-            f"the tab waits for {self.bound_for}, whose server has not answered yet; until then it shows nothing",
+            f"the tab waits for {self.bound_for[:300]}, whose server has not answered yet; until then it shows nothing",
             suggestions=["wait_for its url", "or give it up: navigate to another address"],
         )
 

@@ -27,17 +27,17 @@ async def upload(
         raise Failure("over_limit", f"the files are larger than {MAX_BYTES} bytes together")
     element = await locate(tab, target) if target else None
     chosen = [files.allowed(path, tab.terms.upload_roots, tab.terms.private) for path in paths]
-    chosen += await asyncio.to_thread(_kept, tab.folder, contents)
+    chosen += await asyncio.to_thread(_kept, tab.files, contents)
     mark = Mark(tab, element.frame if element else tab.frames.main)
     await (_into_element(element, chosen) if element else _into_chooser(tab, chosen))
     await settle(tab, mark)
     return [path.name for path in chosen]
 
 
-def _kept(folder: Path, contents: list[tuple[str, bytes]]) -> list[Path]:
+def _kept(folder: files.Folder, contents: list[tuple[str, bytes]]) -> list[Path]:
     """A folder for each call, so that a file keeps the name the page is to see."""
-    place = folder / "uploads" / secrets.token_hex(4)
-    return [files.keep(place, name, data) for name, data in contents]
+    place = f"uploads/{secrets.token_hex(4)}"
+    return [folder.keep(name, data, place) for name, data in contents]
 
 
 async def _into_element(element: Element, chosen: list[Path]) -> None:

@@ -60,9 +60,9 @@ def check_url(url: str, forbidden_ports: Collection[int] = ()) -> str:
 
 
 def authority(url: str) -> tuple[str, int]:
-    """Host and port of an address that `check_url` has let pass."""
+    """Host (an IPv6 address without its brackets) and port of an address that `check_url` has let pass."""
     parsed = ada_url.URL(url)
-    return parsed.hostname.rstrip("."), int(parsed.port or (443 if parsed.protocol == "https:" else 80))
+    return parsed.hostname.strip("[]").rstrip("."), int(parsed.port or (443 if parsed.protocol == "https:" else 80))
 
 
 def forbidden(address: Address) -> str:

@@ -47,6 +47,10 @@ class Resolver:
             return (address,)
         return _LOOPBACK if is_local_name(host) else ()
 
+    def named(self, host: str) -> str:
+        """The name to ask for: the host's own, or the one a person gave it."""
+        return self._hosts.get(host, host)
+
     async def look_up(self, host: str) -> tuple[Address, ...]:
         """The addresses of a host, in the order in which to try them; `UnknownHost` or `TimeoutError` if none."""
         if found := self.at_once(host):

@@ -176,16 +176,14 @@ class Gateway:
                 far, arrival = await self._sluice.connect(addresses, port)
         except OSError as error:
             raise _refusal(error, f"{host}:{port}") from None
-        if self._sluice.is_own(port) and _stays_here(far):
-            far.abort()
-            raise _Refused("denied", f"port {port} of this machine is Pilothouse itself")
+        self._check_leaves(far, port)
         return far, arrival
 
     async def _reach_through(self, proxy: Upstream, host: str, port: int) -> tuple[asyncio.Transport, Arrival]:
         """Over the proxy, which gets the name. Loopback never comes here, as with Chrome's own proxy settings."""
         if given := self._sluice.resolver.given(host):
             host = str(self._passable(given, port)[0])
-        elif is_metadata_name(host):
+        elif is_metadata_name(host := self._sluice.resolver.named(host)):
             raise _Refused("denied", f"{host} is a cloud metadata service")
         try:
             async with asyncio.timeout(_PROXY_S):
@@ -212,9 +210,12 @@ class Gateway:
         errors: list[OSError] = []
         for address in addresses:
             try:
-                return await loop.create_connection(Line, str(address), proxy.port)
+                far, line = await loop.create_connection(Line, str(address), proxy.port)
             except OSError as error:
                 errors.append(error)
+            else:
+                self._check_leaves(far, proxy.port)
+                return far, line
         raise min(errors, key=_informative)
 
     async def _addresses(self, host: str) -> Sequence[Address]:
@@ -232,9 +233,17 @@ class Gateway:
         passable = [address for address in addresses if not forbidden(address)]
         if not passable:
             raise _Refused("denied", forbidden(addresses[0]))
-        if self._sluice.is_own(port) and all(map(is_loopback, passable)):
-            raise _Refused("denied", f"port {port} of this machine is Pilothouse itself")
+        if self._sluice.is_own(port):
+            passable = [address for address in passable if not is_loopback(address)]
+        if not passable:
+            raise _itself(port)
         return passable
+
+    def _check_leaves(self, far: asyncio.Transport, port: int) -> None:
+        """This machine has more addresses than loopback: on our own ports the connection itself is judged."""
+        if self._sluice.is_own(port) and _stays_here(far):
+            far.abort()
+            raise _itself(port)
 
     def _remember(self, host: str, port: int, reason: Reason) -> None:
         self._reasons[host, port] = reason
@@ -247,6 +256,10 @@ class _Refused(Exception):
     def __init__(self, kind: Kind, text: str) -> None:
         super().__init__(text)
         self.reason = Reason(kind, text)
+
+
+def _itself(port: int) -> _Refused:
+    return _Refused("denied", f"port {port} of this machine is Pilothouse itself")
 
 
 def _kind_of(refused: _Refused) -> Kind:

@@ -142,6 +142,8 @@ class Visitor(asyncio.Protocol):
         if self._data:
             far.write(bytes(self._data))
         self._near.resume_reading()
+        with suppress(RuntimeError):  # it may have ended meanwhile
+            far.resume_reading()
         if arrival.ended:
             far_end.eof_received()
 
@@ -178,14 +180,20 @@ class Visitor(asyncio.Protocol):
 
 
 class Arrival(asyncio.Protocol):
-    """The far side between its connect and the join: keeps what a server says before it is asked."""
+    """The far side between its connect and the join: keeps what a server says before it is asked, up to a limit."""
 
     def __init__(self) -> None:
         self.early = b""
         self.ended = False
+        self._far: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._far = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         self.early += data
+        if self._far and len(self.early) > _EARLY_MAX_BYTES:
+            self._far.pause_reading()
 
     def eof_received(self) -> bool:
         self.ended = True

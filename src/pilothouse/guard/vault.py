@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import stat
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,8 @@ class Vault:
         self._home = home
         self._folder = home / "states"
         self._find_keyring = keyring
-        self._keyring: Any = None
         self._key = b""
+        self._finding = threading.Lock()  # states are saved from several threads
 
     def names(self) -> list[str]:
         return sorted(path.stem for path in self._folder.glob("*.state"))
@@ -83,49 +84,55 @@ class Vault:
     def _cipher(self, *, making: bool) -> Any:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # M: 60 ms that few daemons ever need
 
-        if not self._key:
-            self._keyring = self._find_keyring()
-            self._key = self._found() or (self._made() if making else b"")
-        if not self._key:
-            raise Failure(
-                "system",
-                "the key of the saved states is gone",
-                suggestions=["the states cannot be opened any more; save them again"],
-            )
+        with self._finding:
+            if not self._key:
+                self._key = self._found_or_made(making=making)
         return AESGCM(self._key)
 
-    def _found(self) -> bytes:
+    def _found_or_made(self, *, making: bool) -> bytes:
         """A file wins: it is there because the keyring did not work when the first state was saved."""
-        kept = _read(self._file, 1000)
-        if kept is None and self._keyring:
-            kept = self._ask(lambda: self._keyring.get_password(_SERVICE, self._account))
-        if kept is None:
-            return b""
-        text = kept if isinstance(kept, bytes) else str(kept).encode()
+        if (kept := _read(self._file, 1000)) is not None:
+            return self._decoded(kept)
+        keyring = self._find_keyring()
+        try:
+            kept = keyring.get_password(_SERVICE, self._account) if keyring else None
+        except Exception as error:  # keyrings fail in many ways: no backend, locked, no session bus
+            if self.names():
+                raise _locked(error) from None  # a new key would shut the old states for ever
+            keyring, kept = None, None
+            _log.warning("the system's keyring does not work (%s): the key is kept in a file", type(error).__name__)
+        if kept is not None:
+            return self._decoded(str(kept).encode())
+        if making:
+            return self._made(keyring)
+        raise Failure(
+            "system",
+            "the key of the saved states is gone",
+            suggestions=["the states cannot be opened any more; save them again"],
+        )
+
+    def _decoded(self, text: bytes) -> bytes:
         with contextlib.suppress(ValueError):
             key = base64.b64decode(text.strip(), altchars=b"-_", validate=True)
             if len(key) == _KEY_BYTES:
                 return key
         raise Failure("system", f"the key of the saved states cannot be read: {self._file} or the system's keyring")
 
-    def _made(self) -> bytes:
+    def _made(self, keyring: Any) -> bytes:
         key = secrets.token_bytes(_KEY_BYTES)
         text = base64.urlsafe_b64encode(key).decode()
-        if self._keyring:
-            self._ask(lambda: self._keyring.set_password(_SERVICE, self._account, text))
-            if self._ask(lambda: self._keyring.get_password(_SERVICE, self._account)) == text:
-                return key
+        if keyring and self._lies_in(keyring, text):
+            return key
         _create(self._file, f"{text}\n".encode())
-        return self._found()  # another daemon of this home may have been first
+        return self._decoded(_read(self._file, 1000) or b"")  # another daemon of this home may have been first
 
-    def _ask(self, question: Callable[[], Any]) -> Any:
-        """Keyrings fail in many ways (no backend, locked, no session bus); to us they are all the same."""
+    def _lies_in(self, keyring: Any, text: str) -> bool:
         try:
-            return question()
+            keyring.set_password(_SERVICE, self._account, text)
+            return keyring.get_password(_SERVICE, self._account) == text
         except Exception as error:
-            _log.warning("the system's keyring does not work (%s): the key is kept in a file", type(error).__name__)
-            self._keyring = None
-            return None
+            _log.warning("the system's keyring keeps nothing (%s): the key is kept in a file", type(error).__name__)
+            return False
 
     @property
     def _file(self) -> Path:
@@ -147,6 +154,15 @@ def system_keyring() -> Any:
 def _bound_to(name: str) -> bytes:
     """A box moved to another name does not open."""
     return _MAGIC + name.encode()
+
+
+def _locked(error: Exception) -> Failure:
+    return Failure(
+        "system",
+        f"the system's keyring, which has the key of the saved states, does not answer ({type(error).__name__})",
+        suggestions=["unlock the keyring and try again"],
+        retryable=True,
+    )
 
 
 def _unreadable(name: str, why: str) -> Failure:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser import files, har
+from pilothouse.browser import har
 from pilothouse.browser.intercept import TYPES, Answer, Rule
 from pilothouse.browser.network import Request, brief, choice
 from pilothouse.browser.patterns import newer
@@ -164,15 +164,8 @@ async def export_har(
 ) -> Result[Saved]:
     """Write the network log to a HAR file, secrets masked."""
     tabs = [await session.tab(tab)] if tab else session.tabs
-    terms = session.context.terms
-    data, count = await har.archive(tabs, terms, bodies=bodies)
-    if len(data) + session.context.downloads.kept_bytes() > terms.quota_bytes:
-        raise Failure(
-            "over_limit",
-            f"the archive takes {len(data)} bytes, more than files of a session may",
-            suggestions=["leave `bodies` out", "clear_network_log first"],
-        )
-    path = await asyncio.to_thread(files.keep, session.folder, "network.har", data)
+    data, count = await har.archive(tabs, session.context.terms, bodies=bodies)
+    path = await asyncio.to_thread(session.files.keep, "network.har", data)
     return Result(f"{counted(count, 'request')}: {path}", Saved(str(path), count, len(data)))
 
 

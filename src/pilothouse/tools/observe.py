@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser import axtree, capture, extract, files, markup, reading, snapshot
+from pilothouse.browser import axtree, capture, extract, markup, reading, snapshot
 from pilothouse.browser.budget import paged
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
@@ -153,7 +153,7 @@ def _shown(tab: Tab, shot: capture.Picture, image_format: str) -> Result[Picture
     taken = Picture(shot.width, shot.height, int(time.time() * 1000))
     text = f"{shot.width}x{shot.height}" + (f", scaled to {shot.scale:.0%}" if shot.scale < 1 else "")
     if len(shot.data) > capture.MAX_BYTES:
-        path = files.keep(tab.folder, f"screenshot.{image_format}", shot.data)
+        path = tab.files.keep(f"screenshot.{image_format}", shot.data)
         taken.path = str(path)
         return Result(f"{text}; {len(shot.data)} bytes, too large to show: kept in {path}", taken)
     return Result(text, taken, images=[Image(shot.data, shot.mime_type)])
@@ -214,7 +214,7 @@ async def extract_data(
     if bool(fields) == bool(table) or (each and not fields):
         raise Failure("bad_request", "give either fields (and each) or table")
     found = await (extract.table(tab, table, limit) if table else extract.fields(tab, fields, each, limit))
-    page, path, note = bounded(tab.folder, "data.json", msgspec.json.encode(found.records).decode())
+    page, path, note = bounded(tab.files, "data.json", msgspec.json.encode(found.records).decode())
     text = f"{len(found.records)} of {found.total} records" if table or each else ""
     text += f"; nowhere found: {', '.join(found.missing)}" if found.missing else ""
     data = Records([] if path else found.records, found.total, found.missing, path)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser import files, script
+from pilothouse.browser import script
 from pilothouse.browser.tab import Tab
 from pilothouse.result import Result
 from pilothouse.tool import Access, TimeoutMs, tool
@@ -31,7 +31,7 @@ async def evaluate_js(
     value = await script.evaluate(tab, expression, target=target, args=args, world=world, timeout=timeout_ms / 1000)
     shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     if len(shown) > MAX_CHARS:
-        path = files.keep(tab.folder, "value.json", shown.encode())
+        path = tab.files.keep("value.json", shown.encode())
         note = f"{len(shown)} characters; all of it is in {path}"
         return Result(note, Value(path=str(path)), page=shown[:1000] + "…")
     return Result("", Value(value), page=shown)

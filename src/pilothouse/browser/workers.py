@@ -25,6 +25,10 @@ class Workers:
         self._place = place
         self._known: dict[str, tuple[Channel, dict[str, Any], Tab | None]] = {}
 
+    @property
+    def present(self) -> bool:
+        return bool(self._known)
+
     def attached(self, target: dict[str, Any], channel: Channel) -> None:
         """One that waits to run: who asks for what is known from its first request on."""
         host = self._host(target["url"])

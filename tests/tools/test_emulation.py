@@ -1,12 +1,15 @@
 """Emulation: what a tab pretends to be holds in its frames and workers, over navigations, and can be taken off."""
 
+import asyncio
 import struct
 from typing import Any
 
 import pytest
 
 from pilothouse.browser.devices import DEVICES
+from pilothouse.browser.emulation import emulate
 from tests.browser.looking import fails
+from tests.hostile.conftest import tab_of
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -92,6 +95,34 @@ async def test_place(agent: Agent, site: PageServer) -> None:
     assert await agent.js("navigator.permissions.query({name: 'geolocation'}).then((p) => p.state)") == "granted"
     await agent.call("emulate", reset=True)
     assert await agent.js("navigator.permissions.query({name: 'geolocation'}).then((p) => p.state)") == "prompt"
+
+
+async def test_a_place_is_kept_when_another_tab_gives_its_own_up(agent: Agent, site: PageServer) -> None:
+    state = "navigator.permissions.query({name: 'geolocation'}).then((p) => p.state)"
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("new_tab", url=site.url("small.html"))
+    for tab in ("t1", "t2"):
+        await agent.call("emulate", tab=tab, geolocation={"latitude": 1, "longitude": 2})
+    await agent.call("emulate", tab="t2", reset=True)
+    assert (await agent.call("evaluate_js", tab="t1", expression=state))["value"] == "granted"
+    await agent.call("emulate", tab="t1", reset=True)
+    assert (await agent.call("evaluate_js", tab="t1", expression=state))["value"] == "prompt"
+
+
+async def test_who_gives_up_leaves_no_frame_behind(agent: Agent, site: PageServer) -> None:
+    """The call is cancelled when the page has been told and its frame has not."""
+    await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))
+    await agent.call("wait_for", target="text=Cross button")
+    tab = tab_of(agent)
+    calling = asyncio.ensure_future(emulate(tab, {"user_agent": "Pretender/1.0"}))
+    while tab.guise.user_agent != "Pretender/1.0":
+        await asyncio.sleep(0)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    await agent.call("emulate", color_scheme="dark")
+    inner = await agent.call("evaluate_js", target="text=Cross button", expression="navigator.userAgent")
+    assert inner["value"] == "Pretender/1.0"
 
 
 async def test_colours_and_motion(agent: Agent, site: PageServer) -> None:

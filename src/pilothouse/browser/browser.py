@@ -118,11 +118,12 @@ class Context:
         width, height = self.viewport
         tab.wear(Guise(width=width, height=height, user_agent=self.user_agent))
 
-    async def permit(self, permission: str, allowed: bool) -> None:
-        """For every site of this context."""
+    async def permit_place(self) -> None:
+        """For every site of this context, as long as one of its tabs pretends to be somewhere."""
+        allowed = any(tab.guise.geolocation for tab in self.tabs)
         await self.browser.root.send(
             "Browser.setPermission",
-            permission={"name": permission},
+            permission={"name": "geolocation"},
             setting="granted" if allowed else "prompt",
             browserContextId=self.id,
         )

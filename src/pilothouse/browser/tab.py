@@ -43,7 +43,7 @@ class Home(Protocol):
     @property
     def intercept(self) -> Intercept: ...
     def explain(self, url: str) -> str: ...
-    async def permit(self, permission: str, allowed: bool) -> None: ...
+    async def permit_place(self) -> None: ...
     def denies(self, url: str) -> bool: ...
 
 
@@ -142,8 +142,8 @@ class Tab:
         self.own_guise = self.guise = guise
         put_on(self.channel, guise, over=NOTHING, kind="tab")
 
-    async def permit(self, permission: str, allowed: bool) -> None:
-        await self._home.permit(permission, allowed)
+    async def permit_place(self) -> None:
+        await self._home.permit_place()
 
     # Being ready
 

@@ -152,6 +152,26 @@ async def test_offline_and_slow(agent: Agent, site: PageServer) -> None:
     assert await agent.js(took) < 400
 
 
+async def test_shared_workers_pretend_too(agent: Agent, site: PageServer) -> None:
+    """One that was there before, and one that comes later."""
+    answer = f"fetch('/echo').then(() => 'came', () => 'failed').then((said) => port.postMessage([said, {SEEN}]))"
+    source = f"onconnect = (event) => {{ const port = event.ports[0]; port.onmessage = () => {answer} }}"
+    script = site.inline(source, type="text/javascript").removeprefix(site.origin)
+    ask = """new Promise((done) => { const { port } = new SharedWorker(%r, '%s');
+      port.onmessage = (event) => done(event.data); port.postMessage(1) })"""
+    await agent.call("navigate", url=site.url("small.html"))
+    assert (await agent.js(ask % (script, "first")))[0] == "came"
+    await agent.call("emulate", timezone="Asia/Tokyo", locale="de-DE")
+    for name in ("first", "second"):
+        said, seen = await agent.js(ask % (script, name))
+        assert (said, seen["zone"], seen["number"]) == ("came", "Asia/Tokyo", "1,5")
+    await agent.call("emulate", offline=True)
+    assert (await agent.js(ask % (script, "first")))[0] == "failed"
+    await agent.call("emulate", reset=True)
+    said, seen = await agent.js(ask % (script, "first"))
+    assert (said, seen["zone"]) == ("came", "UTC")
+
+
 async def test_a_slow_processor(agent: Agent, site: PageServer) -> None:
     spin = "(() => { const start = performance.now(); let n = 0; for (let i = 0; i < 3e7; i++) n += i % 7; return performance.now() - start })()"
     await agent.call("navigate", url=site.url("small.html"))

@@ -128,6 +128,9 @@ class Context:
             browserContextId=self.id,
         )
 
+    def lone_workers(self, tab: Tab) -> list[Channel]:
+        return self.workers.of(tab)
+
     def attached(self, target: dict[str, Any], channel: Channel) -> None:
         tab = Tab(self, target["targetId"], channel, opener=target.get("openerId", ""))
         self.dress(tab)

@@ -4,6 +4,7 @@ Above: sessions. Below: usage, session, stuck. It looks every few seconds, and o
 """
 
 import asyncio
+import gc
 import logging
 import math
 from collections.abc import Callable, Iterable
@@ -65,6 +66,7 @@ class Warden:
         self._pids: dict[Channel, tuple[str, int]] = {}  # the document, and the process that it is in
         self._cpu: dict[int, tuple[float, float]] = {}  # by pid: CPU time, and when
         self._silent: dict[Channel, _Silence] = {}
+        self._open: set[str] = set()
         self._dumb = False
 
     def admit(self) -> None:
@@ -91,6 +93,7 @@ class Warden:
         try:
             while True:
                 await asyncio.sleep(self._pause_s())
+                self._sweep()
                 if not list(self._sessions()):
                     break
                 try:
@@ -101,6 +104,12 @@ class Warden:
             if self._watching is asyncio.current_task():
                 self._watching = None
             self.costs, self._cpu, self._pids, self._silent = [], {}, {}, {}
+
+    def _sweep(self) -> None:
+        """What sessions leave behind hangs together in circles; Python would let many of them pile up (M)."""
+        before, self._open = self._open, {one.id for one in self._sessions()}
+        if before - self._open:
+            gc.collect()
 
     def _pause_s(self) -> float:
         return min(self.bounds.every_s, self.bounds.busy_s / 4) if self.bounds.busy_s else self.bounds.every_s

@@ -19,6 +19,7 @@ from tests.mcp_line import LineClient, RpcError, to_reply
 from tests.server import PageServer
 
 STEPS_A_VISIT = 10
+TRIED = 2  # times that everybody takes every kind of step before chance decides
 TIMEOUT_S = 60.0
 _PAGES = ["small", "table", "todo", "console", "network", "spa", "frames", "shadow", "wizard"]
 Answer = tuple[str, dict[str, Any]]  # "ok" or the error's code, and the data
@@ -185,9 +186,11 @@ class Worker(threading.Thread):
     """Visits again and again: a new connection and session, steps by chance, and away."""
 
     def __init__(self, open_door: Callable[[Place], Door], place: Place, site: PageServer, number: int) -> None:
-        super().__init__(name=f"{getattr(open_door, '__name__', 'door')}-{number}", daemon=True)
+        self.kind = getattr(open_door, "__name__", "door")
+        super().__init__(name=f"{self.kind}-{number}", daemon=True)
         self.outcomes: Counter[tuple[str, str]] = Counter()
         self.visits = 0
+        self.taken: Counter[str] = Counter()  # by kind of step
         self.trouble: list[str] = []
         self._open_door = open_door
         self._place = place
@@ -213,9 +216,16 @@ class Worker(threading.Thread):
             for _ in range(STEPS_A_VISIT):
                 if self._over.is_set():
                     break
-                self._chance.choice(_STEPS)(self, door)
+                step = self._next()
+                step(self, door)
+                self.taken[step.__name__] += 1
         finally:
             door.close()
+
+    def _next(self) -> "Step":
+        """First everything a few times, in an order of its own; then by chance."""
+        few = [step for step in _STEPS if self.taken[step.__name__] < TRIED]
+        return self._chance.choice(few or _STEPS)
 
     def call(self, door: Door, tool: str, **args: Any) -> dict[str, Any]:
         code, data = door.call(tool, **args)
@@ -274,7 +284,8 @@ class Worker(threading.Thread):
         self.call(door, "list_tabs")
 
 
-_STEPS: list[Callable[[Worker, Door], None]] = [
+Step = Callable[[Worker, Door], None]
+_STEPS: list[Step] = [
     Worker.browse,
     Worker.browse,
     Worker.fill,
@@ -285,6 +296,16 @@ _STEPS: list[Callable[[Worker, Door], None]] = [
     Worker.noise,
     Worker.give_up,
 ]
+
+
+def least_tried(workers: list[Worker]) -> int:
+    """How often the rarest step was taken through the door that took it least."""
+    kinds = {worker.kind for worker in workers}
+    return min(
+        sum(worker.taken[step.__name__] for worker in workers if worker.kind == kind)
+        for kind in kinds
+        for step in _STEPS
+    )
 
 
 def key_of(home: Path) -> str:

@@ -5,6 +5,7 @@
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import statistics
@@ -17,18 +18,18 @@ from typing import NamedTuple
 
 import httpx
 
-from bench.load import Place, Worker, doors, key_of
+from bench.load import TRIED, Place, Worker, doors, key_of, least_tried
 from pilothouse.browser.usage import pss_of
 from tests.processes import PILOTHOUSE, Process, is_alive, processes_of
 from tests.server import PageServer
 
 EVERY_S = 10.0
-WARM_UP = 0.2  # of the time
+WARM_UP = 0.2  # of the time, at least
+MOMENTS = 10  # after the warm-up, or nothing can be said about growth
 GROWTH = 0.05
-EXPECTED = {
-    "agent.key", "person.key", "audit.jsonl", "config.toml", "daemon.lock", "start.lock", "sessions", "browsers",
-    "daemon.log", "daemon.log.1",
-}  # fmt: skip
+EXPECTED = re.compile(
+    r"(agent|person)\.key|(daemon|start)\.lock|(daemon\.log|audit\.jsonl)(\.\d+)?|config\.toml|tools\.json|sessions|browsers"
+)
 
 
 class Moment(NamedTuple):
@@ -42,11 +43,13 @@ class Moment(NamedTuple):
     files: int
     temporary: int
     calls: int
+    warm: bool
 
     def line(self) -> str:
         return (
             f"{self.second:6.0f} {self.daemon_mb:9.1f} {self.chrome_mb:9.0f} {self.processes:6d} {self.sessions:8d} "
             f"{self.tabs:5d} {self.tasks:6d} {self.files:5d} {self.temporary:5d} {self.calls:8d}"
+            f"{'  warm' if self.warm else ''}"
         )
 
 
@@ -84,7 +87,7 @@ class Trial:
         rows = [line.rpartition(" ") for line in text.splitlines() if not line.startswith("#")]
         return {name.removeprefix("pilothouse_"): float(value) for name, _, value in rows}
 
-    def moment(self, began: float) -> Moment:
+    def moment(self, began: float, *, warm: bool = False) -> Moment:
         assert self.process
         told = self.metrics()
         chrome = processes_of(self.home / "browsers")
@@ -99,6 +102,7 @@ class Trial:
             int(told["daemon_open_files"]),
             sum(1 for _ in self.temporary.rglob("*")),
             int(sum(value for name, value in told.items() if name.startswith("calls_total"))),
+            warm,
         )
 
     def stop(self) -> list[str]:
@@ -119,7 +123,7 @@ class Trial:
         return wrong + ([f"{len(left)} processes are left"] if left else [])
 
     def leftovers(self) -> list[str]:
-        odd = sorted(one.name for one in self.home.iterdir() if one.name not in EXPECTED)
+        odd = sorted(one.name for one in self.home.iterdir() if not EXPECTED.fullmatch(one.name))
         odd += [f"browsers/{one.name}" for one in (self.home / "browsers").glob("*")]
         odd += [f"tmp/{one.name}" for one in self.temporary.iterdir()]
         return [f"{name} is left" for name in odd]
@@ -136,10 +140,11 @@ def soak(trial: Trial, minutes: float, sessions: int) -> list[str]:
     with PageServer() as site:
         workers = [Worker(door, trial.place, site, n) for n, door in enumerate(doors(trial.place, sessions))]
         say("doors: " + ", ".join(worker.name for worker in workers))
+        say(f"warm: each kind of door has taken each kind of step {TRIED} times, and {WARM_UP:.0%} of the time is over")
         say(HEAD)
         for worker in workers:
             worker.start()
-        moments = _watch(trial, minutes * 60)
+        moments = _watch(trial, minutes * 60, workers)
         for worker in workers:
             worker.stop()
         for worker in workers:
@@ -154,11 +159,14 @@ def soak(trial: Trial, minutes: float, sessions: int) -> list[str]:
     return wrong + trial.leftovers()
 
 
-def _watch(trial: Trial, seconds: float) -> list[Moment]:
-    began, moments = time.monotonic(), list[Moment]()
+def _watch(trial: Trial, seconds: float, workers: list[Worker]) -> list[Moment]:
+    """The daemon is warm when every kind of door has taken every kind of step a few times: what it loads and keeps
+    for a first use is no growth."""
+    began, moments, warm = time.monotonic(), list[Moment](), False
     while time.monotonic() - began < seconds:
-        time.sleep(min(EVERY_S, max(seconds / 20, 1)))
-        moments.append(trial.moment(began))
+        time.sleep(min(EVERY_S, max(seconds / 40, 1)))
+        warm = warm or (time.monotonic() - began >= seconds * WARM_UP and least_tried(workers) >= TRIED)
+        moments.append(trial.moment(began, warm=warm))
         say(moments[-1].line())
     return moments
 
@@ -174,7 +182,9 @@ def _settled(trial: Trial) -> list[str]:
 
 def _growth(moments: list[Moment]) -> list[str]:
     """From after the warm-up to the end; each end is the middle of a few, because one moment says little."""
-    warm = moments[int(len(moments) * WARM_UP) :]
+    warm = [one for one in moments if one.warm]
+    if len(warm) < MOMENTS:
+        return [f"too short to tell of growth: {len(warm)} moments after the warm-up, {MOMENTS} are needed"]
     few = max(len(warm) // 5, 1)
     first = statistics.median(one.daemon_mb for one in warm[:few])
     last = statistics.median(one.daemon_mb for one in warm[-few:])

@@ -1,6 +1,8 @@
 """Memory: what a session uses is known, what is too much is ended, and no session is added to a full house."""
 
 import asyncio
+import gc
+import weakref
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -159,6 +161,20 @@ async def test_nobody_is_watched_while_nothing_is_open(own_house: House) -> None
         await until(lambda: warden._watching is None)
         await agent.call("list_tabs")
         assert warden._watching
+
+
+async def test_sessions_that_are_closed_are_not_kept(own_house: House, site: PageServer) -> None:
+    own_house.sessions.warden.bounds = Bounds(every_s=0.1)
+    async with own_house.agent() as agent:
+        await agent.call("navigate", url=site.url("small.html"))
+        tab = weakref.ref(session_of(agent).tabs[0])
+        await until(lambda: own_house.sessions.warden._open)
+        gc.disable()
+        try:
+            await agent.call("close_session")
+            await until(lambda: tab() is None)
+        finally:
+            gc.enable()
 
 
 async def test_a_system_that_does_not_tell_is_named_once(

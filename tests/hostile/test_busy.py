@@ -74,6 +74,25 @@ async def until_more(agent: Agent, before: int) -> None:
             pass
 
 
+async def test_a_page_that_waits_while_another_burns_is_left_alone(own_house: House, site: PageServer) -> None:
+    """It does not answer, and somebody burns a core; but it is not the one, whoever sees it first."""
+    warden = own_house.sessions.warden
+    async with own_house.agent() as busy, own_house.agent() as waiting:
+        work = "const end = performance.now() + 60; while (performance.now() < end); setTimeout(work, 1)"
+        await busy.call("navigate", url=site.inline(f"<script>(function work() {{ {work} }})()</script>"))
+        ask = f"request.open('GET', '{site.url('slow?ms=6000', other=True)}', false); request.send(); said = 'came'"
+        await waiting.call("navigate", url=site.inline("<h1>Waits</h1>", other=True))
+        await waiting.js(f"void setTimeout(() => {{ const request = new XMLHttpRequest(); {ask} }}, 10)")
+        warden.bounds = Bounds(busy_s=BUSY_S)
+        looks = asyncio.get_running_loop().time()
+        while asyncio.get_running_loop().time() - looks < BUSY_S * 4:
+            await warden.look()
+        assert told(waiting) == ""
+        assert told(busy) == ""
+        await waiting.call("wait_for", function="() => window.said === 'came'", timeout_ms=20_000)
+        assert "Waits" in await waiting.text("get_page_state")
+
+
 async def test_a_page_that_no_interruption_reaches_is_ended(watched: Agent, site: PageServer) -> None:
     """Every interruption is followed by more of the same."""
     await watched.call("navigate", url=site.url("small.html"))
@@ -88,6 +107,7 @@ async def test_a_page_that_no_interruption_reaches_is_ended(watched: Agent, site
         )
 
     tab.channel.post = deaf  # type: ignore[method-assign]
+    await until(lambda: tab.channel in watched.gate._sessions.warden._pids, 20)
     await watched.js("void setTimeout(() => { while (1); }, 50)")
     await until(lambda: "the page was ended" in told(watched), 30)
     await until(lambda: tab.url == "about:blank", 20)

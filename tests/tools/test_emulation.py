@@ -1,12 +1,15 @@
 """Emulation: what a tab pretends to be holds in its frames and workers, over navigations, and can be taken off."""
 
+import asyncio
 import struct
 from typing import Any
 
 import pytest
 
 from pilothouse.browser.devices import DEVICES
+from pilothouse.browser.emulation import emulate
 from tests.browser.looking import fails
+from tests.hostile.conftest import tab_of
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -94,6 +97,34 @@ async def test_place(agent: Agent, site: PageServer) -> None:
     assert await agent.js("navigator.permissions.query({name: 'geolocation'}).then((p) => p.state)") == "prompt"
 
 
+async def test_a_place_is_kept_when_another_tab_gives_its_own_up(agent: Agent, site: PageServer) -> None:
+    state = "navigator.permissions.query({name: 'geolocation'}).then((p) => p.state)"
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("new_tab", url=site.url("small.html"))
+    for tab in ("t1", "t2"):
+        await agent.call("emulate", tab=tab, geolocation={"latitude": 1, "longitude": 2})
+    await agent.call("emulate", tab="t2", reset=True)
+    assert (await agent.call("evaluate_js", tab="t1", expression=state))["value"] == "granted"
+    await agent.call("emulate", tab="t1", reset=True)
+    assert (await agent.call("evaluate_js", tab="t1", expression=state))["value"] == "prompt"
+
+
+async def test_who_gives_up_leaves_no_frame_behind(agent: Agent, site: PageServer) -> None:
+    """The call is cancelled when the page has been told and its frame has not."""
+    await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))
+    await agent.call("wait_for", target="text=Cross button")
+    tab = tab_of(agent)
+    calling = asyncio.ensure_future(emulate(tab, {"user_agent": "Pretender/1.0"}))
+    while tab.guise.user_agent != "Pretender/1.0":
+        await asyncio.sleep(0)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    await agent.call("emulate", color_scheme="dark")
+    inner = await agent.call("evaluate_js", target="text=Cross button", expression="navigator.userAgent")
+    assert inner["value"] == "Pretender/1.0"
+
+
 async def test_colours_and_motion(agent: Agent, site: PageServer) -> None:
     seen = "['dark', 'light'].map((one) => matchMedia(`(prefers-color-scheme: ${one})`).matches)"
     still = "matchMedia('(prefers-reduced-motion: reduce)').matches"
@@ -119,6 +150,26 @@ async def test_offline_and_slow(agent: Agent, site: PageServer) -> None:
     assert await agent.js(took) > 400
     await agent.call("emulate", network="none")
     assert await agent.js(took) < 400
+
+
+async def test_shared_workers_pretend_too(agent: Agent, site: PageServer) -> None:
+    """One that was there before, and one that comes later."""
+    answer = f"fetch('/echo').then(() => 'came', () => 'failed').then((said) => port.postMessage([said, {SEEN}]))"
+    source = f"onconnect = (event) => {{ const port = event.ports[0]; port.onmessage = () => {answer} }}"
+    script = site.inline(source, type="text/javascript").removeprefix(site.origin)
+    ask = """new Promise((done) => { const { port } = new SharedWorker(%r, '%s');
+      port.onmessage = (event) => done(event.data); port.postMessage(1) })"""
+    await agent.call("navigate", url=site.url("small.html"))
+    assert (await agent.js(ask % (script, "first")))[0] == "came"
+    await agent.call("emulate", timezone="Asia/Tokyo", locale="de-DE")
+    for name in ("first", "second"):
+        said, seen = await agent.js(ask % (script, name))
+        assert (said, seen["zone"], seen["number"]) == ("came", "Asia/Tokyo", "1,5")
+    await agent.call("emulate", offline=True)
+    assert (await agent.js(ask % (script, "first")))[0] == "failed"
+    await agent.call("emulate", reset=True)
+    said, seen = await agent.js(ask % (script, "first"))
+    assert (said, seen["zone"]) == ("came", "UTC")
 
 
 async def test_a_slow_processor(agent: Agent, site: PageServer) -> None:

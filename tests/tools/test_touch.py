@@ -1,9 +1,12 @@
 """Fingers: taps and swipes as pages with touch handlers hear them."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from pilothouse.browser import input as hand
+from pilothouse.browser import touch
 from tests.browser.looking import fails
 from tests.house import Agent
 from tests.promises import promise
@@ -39,6 +42,23 @@ async def test_the_touch_screen_is_there_for_the_gesture_only(agent: Agent, site
     await agent.call("emulate", touch=True)
     await agent.call("tap", target="#go")
     assert await agent.js("[points, navigator.maxTouchPoints]") == [5, 5]
+
+
+async def test_the_touch_screen_goes_when_the_gesture_is_given_up_before_it_began(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await agent.call("navigate", url=site.inline(PAGE))
+
+    async def gives_up(sent: list[asyncio.Future[dict[str, Any]]]) -> None:
+        await asyncio.gather(*sent)
+        raise asyncio.CancelledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(hand, "deliver", gives_up)
+        with pytest.raises(asyncio.CancelledError):
+            async with touch._touch_screen(tab_of(agent)):
+                pass
+    assert await agent.js("navigator.maxTouchPoints") == 0
 
 
 async def test_a_swipe_scrolls_the_page(agent: Agent, site: PageServer) -> None:

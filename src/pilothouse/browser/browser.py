@@ -122,14 +122,18 @@ class Context:
         width, height = self.viewport
         tab.wear(Guise(width=width, height=height, user_agent=self.user_agent))
 
-    async def permit(self, permission: str, allowed: bool) -> None:
-        """For every site of this context."""
+    async def permit_place(self) -> None:
+        """For every site of this context, as long as one of its tabs pretends to be somewhere."""
+        allowed = any(tab.guise.geolocation for tab in self.tabs)
         await self.browser.root.send(
             "Browser.setPermission",
-            permission={"name": permission},
+            permission={"name": "geolocation"},
             setting="granted" if allowed else "prompt",
             browserContextId=self.id,
         )
+
+    def lone_workers(self, tab: Tab) -> list[Channel]:
+        return self.workers.of(tab)
 
     def attached(self, target: dict[str, Any], channel: Channel) -> None:
         tab = Tab(self, target["targetId"], channel, opener=target.get("openerId", ""))

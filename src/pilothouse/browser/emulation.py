@@ -33,6 +33,13 @@ async def emulate(tab: Tab, wishes: dict[str, object], *, device_name: str = "",
         guise = await _as_device(tab, guise, device_name)
     guise = msgspec.structs.replace(guise, **wishes)
     await _check(tab, guise)
+    telling = asyncio.ensure_future(_tell(tab, guise, before))
+    telling.add_done_callback(lambda done: done.cancelled() or done.exception())
+    await asyncio.shield(telling)  # somebody who gives up leaves no tab half dressed
+    return guise
+
+
+async def _tell(tab: Tab, guise: Guise, before: Guise) -> None:
     tab.guise = guise  # at once: what attaches from now on wears it
     try:
         await asyncio.gather(*put_on(tab.channel, guise, over=before, kind="tab"))
@@ -44,9 +51,8 @@ async def emulate(tab: Tab, wishes: dict[str, object], *, device_name: str = "",
         reply for channel, kind in tab.inner_channels() for reply in put_on(channel, guise, over=before, kind=kind)
     ]
     await asyncio.gather(*others, return_exceptions=True)  # frames of one process share a locale: the second is refused
-    if (guise.geolocation is None) != (before.geolocation is None):
-        await tab.permit("geolocation", guise.geolocation is not None)
-    return guise
+    if guise.geolocation != before.geolocation:
+        await tab.permit_place()
 
 
 async def _as_device(tab: Tab, guise: Guise, name: str) -> Guise:

@@ -12,7 +12,7 @@ import msgspec
 
 from pilothouse.cdp.connection import Channel
 
-Kind = Literal["tab", "frame", "worker"]
+Kind = Literal["tab", "frame", "worker", "lone_worker"]  # the last: shared and service workers, of no tab
 Replies = list[asyncio.Future[dict[str, Any]]]
 
 # Latency in ms, down and up in bytes a second, as DevTools has them.
@@ -64,7 +64,9 @@ def put_on(channel: Channel, guise: Guise, *, over: Guise | None, kind: Kind) ->
         replies.append(channel.post("Emulation.setLocaleOverride", locale=guise.locale))
     if differs("timezone"):
         replies.append(channel.post("Emulation.setTimezoneOverride", timezoneId=guise.timezone))
-    if kind == "worker":
+    if kind != "worker" and differs("offline", "network"):  # a tab's own workers share its network
+        replies.append(_network(channel, guise))
+    if kind in ("worker", "lone_worker"):
         return replies
     if kind == "tab" and differs("width", "height", "scale", "mobile"):
         replies.append(_size(channel, guise))
@@ -75,8 +77,6 @@ def put_on(channel: Channel, guise: Guise, *, over: Guise | None, kind: Kind) ->
         replies.append(_media(channel, guise))
     if differs("geolocation"):
         replies.append(_place(channel, guise))
-    if differs("offline", "network"):
-        replies.append(_network(channel, guise))
     if differs("cpu"):
         replies.append(channel.post("Emulation.setCPUThrottlingRate", rate=guise.cpu))
     return replies

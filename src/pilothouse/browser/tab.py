@@ -45,8 +45,9 @@ class Home(Protocol):
     def report(self, kind: str, tab: "Tab", text: str) -> None: ...
     @property
     def intercept(self) -> Intercept: ...
+    def lone_workers(self, tab: "Tab") -> list[Channel]: ...
     def explain(self, url: str) -> str: ...
-    async def permit(self, permission: str, allowed: bool) -> None: ...
+    async def permit_place(self) -> None: ...
     def denies(self, url: str) -> bool: ...
 
 
@@ -134,8 +135,11 @@ class Tab:
         return [self.channel, *(channel for channel, frame_id in self._children.values() if frame_id)]
 
     def inner_channels(self) -> list[tuple[Channel, Kind]]:
-        """Those of frames in other processes, and of workers."""
-        return [(channel, "frame" if frame_id else "worker") for channel, frame_id in self._children.values()]
+        """Those of frames in other processes, and of workers; also of lone ones that this tab stands for."""
+        own: list[tuple[Channel, Kind]] = [
+            (channel, "frame" if frame_id else "worker") for channel, frame_id in self._children.values()
+        ]
+        return own + [(channel, "lone_worker") for channel in self._home.lone_workers(self)]
 
     @property
     def touch_points(self) -> int:
@@ -147,8 +151,8 @@ class Tab:
         self.own_guise = self.guise = guise
         put_on(self.channel, guise, over=NOTHING, kind="tab")
 
-    async def permit(self, permission: str, allowed: bool) -> None:
-        await self._home.permit(permission, allowed)
+    async def permit_place(self) -> None:
+        await self._home.permit_place()
 
     # Being ready
 

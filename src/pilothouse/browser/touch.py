@@ -116,13 +116,12 @@ async def _finger(tab: Tab, kind: str, points: list[dict[str, float]]) -> None:
 async def _touch_screen(tab: Tab) -> AsyncGenerator[None]:
     """Frames in processes of their own have to be told, too."""
     channels = tab.page_channels()
-    await hand.deliver(
-        [
-            channel.post("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=tab.touch_points or 1)
-            for channel in channels
-        ]
-    )
+    switched = [
+        channel.post("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=tab.touch_points or 1)
+        for channel in channels
+    ]
     try:
+        await hand.deliver(switched)
         yield
     finally:
         if not tab.touch_points:

@@ -50,8 +50,8 @@ async def pid_of(world: World) -> int:
     url, pids = f"data:,{secrets.token_hex(8)}", [0]
 
     def note(params: dict[str, Any]) -> None:
-        if params["request"]["url"] == url and params["requestId"].partition(".")[0].isdigit():
-            pids[0] = int(params["requestId"].partition(".")[0])
+        if params["request"]["url"] == url:
+            pids[0] = pid_in(params["requestId"])
 
     unsubscribe = world.channel.on("Network.requestWillBeSent", note)
     try:
@@ -61,6 +61,12 @@ async def pid_of(world: World) -> int:
     finally:
         unsubscribe()
     return pids[0]
+
+
+def pid_in(request_id: str) -> int:
+    """0 for requests that the browser itself makes, as it does for documents."""
+    head, dot, _ = request_id.partition(".")
+    return int(head) if dot and head.isdecimal() and head.isascii() else 0
 
 
 def memory_of(main: int, pids: Iterable[int]) -> dict[int, int]:

@@ -4,16 +4,19 @@ Above: sessions. Below: usage, session, stuck. It looks every few seconds, and o
 """
 
 import asyncio
+import gc
 import logging
 import math
 from collections.abc import Callable, Iterable
 
 import msgspec
 
+from pilothouse.browser.browser import Browser
+from pilothouse.browser.frames import Frame
 from pilothouse.browser.session import Session
 from pilothouse.browser.stuck import end_page, free
 from pilothouse.browser.tab import Tab
-from pilothouse.browser.usage import ASK_S, Process, pid_of, processes
+from pilothouse.browser.usage import ASK_S, Process, pid_in, pid_of, processes
 from pilothouse.cdp.connection import Channel
 from pilothouse.errors import Failure
 
@@ -60,9 +63,10 @@ class Warden:
         self.costs: list[Cost] = []
         self._sessions = sessions
         self._watching: asyncio.Task[None] | None = None
-        self._pids: dict[Channel, tuple[str, int]] = {}  # the world that was asked, and its process
+        self._pids: dict[Channel, tuple[str, int]] = {}  # the document, and the process that it is in
         self._cpu: dict[int, tuple[float, float]] = {}  # by pid: CPU time, and when
         self._silent: dict[Channel, _Silence] = {}
+        self._open: set[str] = set()
         self._dumb = False
 
     def admit(self) -> None:
@@ -89,6 +93,7 @@ class Warden:
         try:
             while True:
                 await asyncio.sleep(self._pause_s())
+                self._sweep()
                 if not list(self._sessions()):
                     break
                 try:
@@ -99,6 +104,12 @@ class Warden:
             if self._watching is asyncio.current_task():
                 self._watching = None
             self.costs, self._cpu, self._pids, self._silent = [], {}, {}, {}
+
+    def _sweep(self) -> None:
+        """What sessions leave behind hangs together in circles; Python would let many of them pile up (M)."""
+        before, self._open = self._open, {one.id for one in self._sessions()}
+        if before - self._open:
+            gc.collect()
 
     def _pause_s(self) -> float:
         return min(self.bounds.every_s, self.bounds.busy_s / 4) if self.bounds.busy_s else self.bounds.every_s
@@ -113,8 +124,10 @@ class Warden:
         burning = self._burning(process for found in seen.values() for process in found)
         renderers = [one for found in seen.values() for one in found if one.kind == "renderer"]
         await self._hold_memory(sessions, {one.pid: one.memory_bytes for one in renderers})
-        if self.bounds.busy_s:
-            await self._break_silence(sessions, burning)
+        if self.bounds.busy_s:  # pages are asked while they still answer
+            await self._learn_pids([tab for session in sessions for tab in session.tabs])
+            strangers = {browser: self._strangers(sessions, browser, found, burning) for browser, found in seen.items()}
+            await self._break_silence(sessions, burning, strangers)
 
     def _warn_if_dumb(self, seen: Iterable[list[Process]]) -> None:
         if not self._dumb and any(found and not any(one.memory_bytes for one in found) for found in seen):
@@ -155,23 +168,29 @@ class Warden:
             session.report("limit", tab.name, "the page took much memory and did not answer: its script was broken off")
 
     async def _learn_pids(self, tabs: list[Tab]) -> set[Tab]:
-        """Ask each document once which process it is in; the answer is those that said nothing."""
-        worlds = {
-            frame.channel: (tab, frame.world)
-            for tab in tabs
-            if not tab.hindrance() and not tab.bound_for
-            for frame in tab.frames
-            if frame.world and tab.frames.is_root(frame)
-        }
-        living = {channel for tab in tabs for channel in tab.page_channels()}
-        self._pids = {channel: known for channel, known in self._pids.items() if channel in living}
-        new = [one for channel, one in worlds.items() if self._pids.get(channel, ("",))[0] != one[1].uid]
-        pids = await asyncio.gather(*(pid_of(world) for _, world in new))
-        for (_, world), pid in zip(new, pids, strict=True):
-            self._pids.pop(world.channel, None)
-            if pid:
-                self._pids[world.channel] = (world.uid, pid)
-        return {tab for (tab, _), pid in zip(new, pids, strict=True) if not pid}
+        """Find out once for each document which process it is in; the answer is those that said nothing."""
+        roots = [(tab, frame) for tab in tabs for frame in tab.frames if tab.frames.is_root(frame)]
+        now = {frame.channel: frame.loader_id for _, frame in roots}
+        self._pids = {channel: known for channel, known in self._pids.items() if now.get(channel) == known[0]}
+        mute: set[Tab] = set()
+        asked: list[tuple[Tab, Frame]] = []
+        for tab, frame in roots:
+            if frame.channel in self._pids:
+                continue
+            if (pid := _told_by_requests(tab, frame.channel)) in self._cpu:
+                self._pids[frame.channel] = (frame.loader_id, pid)
+            elif frame.channel in self._silent:
+                mute.add(tab)
+            elif frame.world and not tab.hindrance() and not tab.bound_for:
+                asked.append((tab, frame))
+        return mute | await self._ask_pids(asked)
+
+    async def _ask_pids(self, pages: list[tuple[Tab, Frame]]) -> set[Tab]:
+        documents = [(tab, frame.channel, frame.loader_id) for tab, frame in pages]
+        pids = await asyncio.gather(*(pid_of(frame.world) for _, frame in pages if frame.world))
+        told = list(zip(documents, pids, strict=True))
+        self._pids.update({channel: (loader, pid) for (_, channel, loader), pid in told if pid})
+        return {tab for (tab, _, _), pid in told if not pid}
 
     async def _relieve(self, session: Session, pages: list[tuple[Tab, Channel]], used: int) -> None:
         most = self.bounds.session_memory_bytes
@@ -199,7 +218,25 @@ class Warden:
         }
         return {pid: share for pid, share in shares.items() if share > SMOULDERING}
 
-    async def _break_silence(self, sessions: list[Session], burning: dict[int, float]) -> None:
+    def _strangers(
+        self, sessions: list[Session], browser: Browser, found: list[Process], burning: dict[int, float]
+    ) -> float:
+        """How much a page of unknown process burns for certain: processes that nobody owned up to burn, and there are
+        as many of them as pages they may belong to. Workers may have a process for themselves, so no page is blamed."""
+        owned = {pid for _, pid in self._pids.values()}
+        shares = [burning[one.pid] for one in found if one.pid in burning and one.pid not in owned]
+        homes = [session for session in sessions if session.context.browser is browser]
+        unknown = {
+            channel for one in homes for tab in one.tabs for channel in tab.page_channels() if channel not in self._pids
+        }
+        workers = any(one.context.workers.present for one in homes)
+        if workers or not 0 < len(unknown) <= len(shares):
+            return 0
+        return sorted(shares, reverse=True)[len(unknown) - 1]
+
+    async def _break_silence(
+        self, sessions: list[Session], burning: dict[int, float], strangers: dict[Browser, float]
+    ) -> None:
         """Ask every page that may be the one that burns; who has not answered for too long is broken off."""
         pages = [
             (session, tab, channel)
@@ -208,7 +245,10 @@ class Warden:
             if burning and not tab.hindrance() and not tab.bound_for
             for channel in tab.page_channels()
         ]
-        shares = {channel: self._share(channel, burning) for _, _, channel in pages}
+        shares = {
+            channel: self._share(channel, burning, strangers.get(session.context.browser, 0))
+            for session, _, channel in pages
+        }
         self._silent = {
             channel: silence
             for channel, silence in self._silent.items()
@@ -222,10 +262,10 @@ class Warden:
                 answer = channel.post("Runtime.evaluate", expression="0", timeout=self.bounds.busy_s * 10 + 10)
                 self._silent[channel] = _Silence(session, tab, now, answer)
 
-    def _share(self, channel: Channel, burning: dict[int, float]) -> float:
-        """A page whose process is not known may be in the one that burns most."""
+    def _share(self, channel: Channel, burning: dict[int, float], stranger: float) -> float:
+        """What the page's own process burns; another's never counts."""
         known = self._pids.get(channel)
-        return burning.get(known[1], 0) if known else max(burning.values())
+        return burning.get(known[1], 0) if known else stranger
 
     async def _judge(self, channel: Channel, silence: _Silence, now: float) -> None:
         waited = now - silence.since
@@ -233,7 +273,7 @@ class Warden:
             silence.broken_off = True
             channel.post("Runtime.terminateExecution", steadfast=True, timeout=self.bounds.busy_s + 10)
             self._tell(silence, "its script was broken off")
-        elif waited >= self.bounds.busy_s * 2 and silence.broken_off:  # it is not script that burns
+        elif waited >= self.bounds.busy_s * 2 and channel in self._pids:  # it is not script that burns
             del self._silent[channel]
             self._tell(silence, "the page was ended")
             await end_page(silence.tab, channel)
@@ -241,6 +281,13 @@ class Warden:
     def _tell(self, silence: _Silence, done: str) -> None:
         seconds = f"{self.bounds.busy_s:g}"
         silence.session.report("limit", silence.tab.name, f"the page kept a core busy for {seconds} s: {done}")
+
+
+def _told_by_requests(tab: Tab, channel: Channel) -> int:
+    """A page that cannot answer may have told by what it asked for: it may well be that which it waits for."""
+    loaders = {frame.loader_id for frame in tab.frames if frame.channel is channel}
+    ids = (one.browser_id for one in tab.network.requests() if one.channel is channel and one.loader_id in loaders)
+    return next((pid for pid in map(pid_in, ids) if pid), 0)
 
 
 def _cost(found: list[Process]) -> Cost:

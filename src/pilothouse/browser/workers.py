@@ -1,4 +1,5 @@
-"""Shared and service workers of a context. They belong to no tab, so a tab of their origin keeps their requests.
+"""Shared and service workers of a context. They belong to no tab, so a tab of their origin keeps their requests,
+and they pretend what it pretends.
 
 Above: browser. Below: tab, cdp.
 """
@@ -6,6 +7,7 @@ Above: browser. Below: tab, cdp.
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from pilothouse.browser.guise import PLAIN, put_on
 from pilothouse.browser.intercept import Intercept
 from pilothouse.browser.tab import Tab
 from pilothouse.cdp.connection import Channel
@@ -25,12 +27,21 @@ class Workers:
         self._place = place
         self._known: dict[str, tuple[Channel, dict[str, Any], Tab | None]] = {}
 
+    @property
+    def present(self) -> bool:
+        return bool(self._known)
+
+    def of(self, tab: Tab) -> list[Channel]:
+        """Those that the tab stands for."""
+        return [channel for channel, _, host in self._known.values() if host is tab]
+
     def attached(self, target: dict[str, Any], channel: Channel) -> None:
         """One that waits to run: who asks for what is known from its first request on."""
         host = self._host(target["url"])
         self._known[channel.id] = (channel, target, host)
         if host:
             host.follow_network(channel, target["type"])
+            put_on(channel, host.guise, over=PLAIN, kind="lone_worker")
         else:
             self._place.intercept.join(channel, _tell_nobody, early=True)
 
@@ -48,6 +59,7 @@ class Workers:
             if heir:
                 self._known[channel.id] = (channel, target, heir)
                 heir.network.follow(channel, target["type"])
+                put_on(channel, heir.guise, over=tab.guise, kind="lone_worker")
 
     def _host(self, url: str) -> Tab | None:
         tabs = [tab for tab in self._place.tabs if not tab.closed]

@@ -8,6 +8,7 @@ import pytest
 from pilothouse.browser import input as hand
 from pilothouse.browser import touch
 from tests.browser.looking import fails
+from tests.hostile.conftest import tab_of
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer

@@ -145,3 +145,18 @@ async def test_a_page_cannot_fill_the_memory(agent: Agent, site: PageServer) -> 
         assert max(len(str(value)) for value in one["arguments"]) <= 2000
         assert sum(len(str(value)) for value in one["arguments"]) <= 8001
     assert said[0]["arguments"][-1] == 7
+
+
+@promise("A16")
+async def test_a_page_that_comes_back_does_not_say_everything_again(agent: Agent, site: PageServer) -> None:
+    page = site.inline(
+        "<h1>Loud</h1><script>console.log('once'); setTimeout(() => { throw Error('thrown once') })</script>"
+    )
+    await agent.call("navigate", url=page)
+    await agent.call("wait_for", idle=True)
+    await agent.call("navigate", url=site.url("small.html"))
+    back = await agent.text("go_back")
+    assert "thrown once" not in back
+    await agent.js("console.log('and now'); return 0")
+    texts = [line["text"] for line in (await agent.call("get_console_logs"))["lines"]]
+    assert [text for text in texts if "once" in text or "now" in text] == ["once", texts[1], "and now"]

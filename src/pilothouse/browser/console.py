@@ -44,6 +44,7 @@ class Console:
         self._on_error = on_error
         self._listeners: set[Callable[[Line], None]] = set()
         self.last_number = 0
+        self._said: dict[tuple[float, int], None] = {}
 
     def follow(self, channel: Channel) -> None:
         channel.on("Runtime.consoleAPICalled", self._called)
@@ -69,7 +70,7 @@ class Console:
             level=level if level in _PLAIN else "log",
             text=_format(arguments),
             source="console",
-            time_ms=int(params["timestamp"]),
+            time_ms=params["timestamp"],
             stack=params.get("stackTrace"),
             arguments=_plain(arguments[:20]),
         )
@@ -79,13 +80,13 @@ class Console:
         said = _word(thrown) if thrown else ""
         text = f"{details.get('text', 'Uncaught')} {said}".strip()
         stack = details.get("stackTrace") or {"callFrames": [details]}
-        self._add(level="error", text=text, source="exception", time_ms=int(timestamp), stack=stack)
+        self._add(level="error", text=text, source="exception", time_ms=timestamp, stack=stack)
 
     def _logged(self, entry: dict[str, Any]) -> None:
         level = str(_LEVELS.get(entry["level"], entry["level"]))
         place = {"url": entry.get("url", ""), "lineNumber": entry.get("lineNumber", -1), "columnNumber": -1}
         stack = entry.get("stackTrace") or {"callFrames": [place]}
-        self._add(level=level, text=entry["text"], source=entry["source"], time_ms=int(entry["timestamp"]), stack=stack)
+        self._add(level=level, text=entry["text"], source=entry["source"], time_ms=entry["timestamp"], stack=stack)
 
     def _add(
         self,
@@ -93,10 +94,12 @@ class Console:
         level: str,
         text: str,
         source: str,
-        time_ms: int,
+        time_ms: float,
         stack: dict[str, Any] | None,
         arguments: list[Any] | None = None,
     ) -> None:
+        if self._is_replay(time_ms, text):
+            return
         calls: list[dict[str, Any]] = (stack or {}).get("callFrames", [])
         top: dict[str, Any] = calls[0] if calls else {}
         self.last_number = next(self._numbers)
@@ -105,7 +108,7 @@ class Console:
             level=level,
             text=text[:MAX_TEXT],
             source=source,
-            time_ms=time_ms or int(time.time() * 1000),
+            time_ms=int(time_ms) or int(time.time() * 1000),
             url=top.get("url", "")[:MAX_PLACE],
             line=top.get("lineNumber", -1) + 1,
             column=top.get("columnNumber", -1) + 1,
@@ -117,6 +120,16 @@ class Console:
             listener(line)
         if level == "error":
             self._on_error(line)
+
+    def _is_replay(self, time_ms: float, text: str) -> bool:
+        """A document that comes back from the cache says everything once more, with its old times (M)."""
+        said = (time_ms, hash(text))
+        if time_ms and said in self._said:
+            return True
+        self._said[said] = None
+        if len(self._said) > RING:
+            del self._said[next(iter(self._said))]
+        return False
 
 
 def choice(level: Sequence[str], pattern: str) -> Callable[[Line], bool]:

@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
         return 1
 
 
-@click.group(cls=Commands, epilog=EXIT_CODES)
+@click.group(cls=Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="pilothouse %(version)s")
 def commands() -> None:
     """One local daemon that lets agents drive, watch and debug Chrome.

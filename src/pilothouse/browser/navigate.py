@@ -26,6 +26,10 @@ ERROR_PAGE_S = 1.0
 MAX_URL_CHARS = 300
 FRESH_S = 10.0  # for so long a page that nobody has waited for counts as the next one
 _WORDS = {
+    "net::ERR_UNSAFE_PORT": (
+        "Chrome opens no page on this port (net::ERR_UNSAFE_PORT)",
+        "let the server listen on another port",
+    ),
     "net::ERR_INVALID_AUTH_CREDENTIALS": (
         "the server answered 401: it asks for a user name and a password",
         "put both into the address, before the host: user, a colon, password, an @",

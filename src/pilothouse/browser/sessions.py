@@ -335,6 +335,11 @@ class OwnSessions:
         await self._sessions.close(session)
 
 
+def _told(session: Session) -> str:
+    kind = f"profile {session.options.profile}" if session.options.profile else session.options.browser
+    return f"{kind}, {session.current.url[:100]}" if session.current and session.current.url else kind
+
+
 def _only(sessions: list[Session]) -> Session | None:
     if len(sessions) > 1:
         listed = [session.id for session in sessions]
@@ -342,7 +347,7 @@ def _only(sessions: list[Session]) -> Session | None:
             "bad_request",
             f"{len(sessions)} sessions are open: say which one with `session`",
             details={"sessions": listed},
-            suggestions=[f"session={one}" for one in listed[:5]],
+            suggestions=[f"session={one.id} ({_told(one)})" for one in sessions[:5]],
         )
     return sessions[0] if sessions else None
 

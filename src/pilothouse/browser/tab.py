@@ -433,7 +433,7 @@ class Tab:
     def _dialog_failure(self, dialog: Dialog) -> Failure:
         return Failure(
             "dialog_open",
-            f"tab {self.name} shows a {dialog.kind} dialog",
+            f"tab {self.name} shows {'an' if dialog.kind == 'alert' else 'a'} {dialog.kind} dialog",
             details={"kind": dialog.kind, "message": dialog.message},
             suggestions=["answer it: handle_dialog(accept=true) or handle_dialog(accept=false)"],
         )

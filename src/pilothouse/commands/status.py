@@ -40,7 +40,7 @@ def processes(pid: int) -> Entry:
         return {}
     parents = {one: _parent(one) for one in map(int, filter(str.isdigit, os.listdir("/proc")))}
     own = [one for one in parents if _descends(one, pid, parents)]
-    browsers = [one for one in own if parents[one] == pid]
+    browsers = [one for one in own if parents[one] == pid and _is_browser(one)]
     return {
         "memory_mb": round(_memory(pid)),
         "browsers": [{"pid": one, "memory_mb": round(_tree_memory(one, parents))} for one in browsers],
@@ -58,6 +58,15 @@ def _text(found: Entry) -> str:
         shown = ", ".join(one.get("tabs", [])[:3])
         lines.append(f"session of this terminal: {one['session']} {one['browser']}{f', at {shown}' if shown else ''}")
     return "\n".join(lines)
+
+
+def _is_browser(pid: int) -> bool:
+    """A daemon in the foreground may have its shell's children, too."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return b"--user-data-dir=" in file.read()
+    except OSError:
+        return False
 
 
 def _parent(pid: int) -> int:

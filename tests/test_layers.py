@@ -37,6 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bridge": {"instance", "reach", "home", "errors"},
     "log": {"guard.redact", "config", "errors", "instance"},
     "presence": set(),
+    "reload": {"config", "errors"},
     "commands": {"reach", "instance", "home", "errors", "config", "tool", "tools", "providers", "admin"},
     "admin": {"commands", "bridge", "daemon", "instance", "home", "profiles", "errors"},
     "entry": {"commands", "bridge", "admin", "instance"},

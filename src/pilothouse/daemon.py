@@ -23,6 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 import pilothouse.tools
 from pilothouse import __version__, instance, log
 from pilothouse.browser.browsers import Browsers
@@ -53,6 +55,7 @@ from pilothouse.home import directory, socket_path
 from pilothouse.presence import Presence
 from pilothouse.profiles import Profiles
 from pilothouse.providers.launch import Launcher
+from pilothouse.reload import follow_file
 from pilothouse.tool import Registry, declared
 
 if TYPE_CHECKING:
@@ -90,7 +93,8 @@ def serve(
     try:
         home = directory()
         file_path = Path(config or os.path.join(home, "config.toml")).absolute()
-        settings = load(file_path, os.environ, flags)
+        read = partial(load, file_path, os.environ, flags)
+        settings = read()
         file = os.path.join(home, "daemon.log") if auto else ""
         log.set_up(settings.log, file=file, max_bytes=instance.LOG_MAX_BYTES)
         _refuse_strangers(settings.server)
@@ -99,7 +103,14 @@ def serve(
             extras = _fixtures() if insecure_no_secret_for_conformance else None
             linger_s = linger_s if auto else 0
             house = run(
-                settings, Path(home), listener, defaults=defaults, linger_s=linger_s, extras=extras, file=file_path
+                settings,
+                Path(home),
+                listener,
+                defaults=defaults,
+                linger_s=linger_s,
+                extras=extras,
+                file=file_path,
+                reread=read,
             )
             runner.run(house)
     except instance.StartError as error:
@@ -122,8 +133,9 @@ async def run(
     linger_s: float = 0,
     extras: Extras | None = None,
     file: Path | None = None,
+    reread: Callable[[], Config] | None = None,
 ) -> None:
-    """The house, from the ground up and down again."""
+    """The house, from the ground up and down again. `reread` gives what the file says now."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -136,16 +148,16 @@ async def run(
     sluice = Sluice(settings.network.hosts, own_ports)
     sessions = _sessions(settings, home, sluice, Profiles(home, file))
     audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
-    timeout_ms = settings.limits.tool_timeout_ms
+    rates = Rates(settings.limits.requests_per_minute)
     gate = Gate(
         _registry(),
         sessions,
         Policy(),
         Approvals(),
         audit,
-        timeout_ms=timeout_ms,
+        timeout_ms=settings.limits.tool_timeout_ms,
         forbidden_ports=own_ports,
-        rates=Rates(settings.limits.requests_per_minute),
+        rates=rates,
     )
     mcp = _Mcp(gate, defaults, extras)
     presence = Presence(stop)
@@ -158,6 +170,7 @@ async def run(
     app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
     http = HttpDoor(presence.at_web(app))
     presence.watch(local, http, sessions=lambda: sessions.in_use)
+    following: asyncio.Task[None] | None = None
     try:
         await local.listen(Path(socket_path(home)))
         await http.listen(listener)
@@ -166,8 +179,12 @@ async def run(
         gc.collect()
         gc.freeze()
         _announce(settings.server.host, port, str(home))
+        if file and reread:
+            following = asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, rates)))
         await presence.until_over(linger_s)
     finally:
+        if following:
+            following.cancel()
         _end_soon()
         instance.withdraw(str(home))
         await _close(DOORS_CLOSE_S, mcp.close, local.close, http.close)
@@ -228,31 +245,50 @@ def _sessions(settings: Config, home: Path, sluice: Sluice, profiles: Profiles) 
     pools = {headless: Pool(partial(launcher.start, headless=headless), sluice.open) for headless in (True, False)}
     if settings.browser.prewarm:
         pools[settings.browser.headless].warm_up()
-    limits = settings.limits
+    limits, vault = settings.limits, Vault(home, system_keyring)
+    fixed = Terms(private=(home,), vault=vault, redact_text=redact_text, redact_headers=redact_headers)
     return Sessions(
         pools,
         home / "sessions",
         max_sessions=limits.sessions,
         idle_s=limits.idle_minutes * 60,
         browsers=Browsers(profiles, launcher, sluice.open, home / "browsers"),
-        terms=Terms(
-            max_tabs=limits.tabs_per_session,
-            quota_bytes=settings.files.quota_mb * 1_000_000,
-            upload_roots=tuple(Path(root).expanduser() for root in settings.files.roots),
-            private=(home,),
-            body_max_bytes=settings.network.body_max_bytes,
-            snapshot_budget=settings.snapshot.budget,
-            vault=Vault(home, system_keyring),
-            redact_text=redact_text,
-            redact_headers=redact_headers,
-        ),
-        bounds=Bounds(
-            memory_bytes=limits.memory_mb * 1_000_000,
-            session_memory_bytes=limits.session_memory_mb * 1_000_000,
-            busy_s=limits.busy_seconds,
-        ),
+        terms=_terms(settings, fixed),
+        bounds=_bounds(settings),
         keep_s=settings.files.keep_hours * 3600,
     )
+
+
+def _terms(settings: Config, fixed: Terms) -> Terms:
+    return msgspec.structs.replace(
+        fixed,
+        max_tabs=settings.limits.tabs_per_session,
+        quota_bytes=settings.files.quota_mb * 1_000_000,
+        upload_roots=tuple(Path(root).expanduser() for root in settings.files.roots),
+        body_max_bytes=settings.network.body_max_bytes,
+        snapshot_budget=settings.snapshot.budget,
+    )
+
+
+def _bounds(settings: Config) -> Bounds:
+    return Bounds(
+        memory_bytes=settings.limits.memory_mb * 1_000_000,
+        session_memory_bytes=settings.limits.session_memory_mb * 1_000_000,
+        busy_s=settings.limits.busy_seconds,
+    )
+
+
+def _apply(sessions: Sessions, gate: Gate, rates: Rates, settings: Config) -> None:
+    """What a running house can change."""
+    rates.per_minute = settings.limits.requests_per_minute
+    gate.timeout_ms = settings.limits.tool_timeout_ms
+    sessions.adjust(
+        max_sessions=settings.limits.sessions,
+        idle_s=settings.limits.idle_minutes * 60,
+        terms=_terms(settings, sessions.terms),
+        bounds=_bounds(settings),
+    )
+    logging.getLogger().setLevel(settings.log.level.upper())
 
 
 def _fixtures() -> Extras:

@@ -119,7 +119,7 @@ class Gate:
         self._policy = policy
         self._approvals = approvals
         self._audit = audit
-        self._timeout_ms = timeout_ms
+        self.timeout_ms = timeout_ms
         self._forbidden_ports = forbidden_ports or set()
         self._rates = rates or Rates()
         self.metrics = Metrics()
@@ -275,7 +275,7 @@ class Gate:
     def _deadline(self, visit: _Visit, args: msgspec.Struct) -> int:
         """What the call or its tool says (some tools declare a default, which is then the one), else the session."""
         asked = getattr(args, "timeout_ms", None) if _times_itself(visit.tool) else None
-        return _meant_ms(args) + (asked or (visit.session.options.timeout_ms if visit.session else self._timeout_ms))
+        return _meant_ms(args) + (asked or (visit.session.options.timeout_ms if visit.session else self.timeout_ms))
 
     async def _too_late(self, visit: _Visit, timeout_s: float) -> Failure:
         what = f"{visit.call.tool} did not end within {timeout_s:g} s"
@@ -358,7 +358,7 @@ class Gate:
             browser=caller.defaults.browser,
             profile=caller.defaults.profile,
             headless=not caller.defaults.headed,
-            timeout_ms=self._timeout_ms,
+            timeout_ms=self.timeout_ms,
         )
         return OwnSessions(self._sessions, (caller.key, caller.connection), defaults)
 

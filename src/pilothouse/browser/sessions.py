@@ -76,6 +76,10 @@ class Sessions:
         self._folders = Folders(folder, keep_s, lambda: self._open)
         self._sweeper = asyncio.create_task(self._sweep())
 
+    def adjust(self, *, max_sessions: int, idle_s: float, terms: Terms, bounds: Bounds) -> None:
+        """From now on; sessions that are open keep the terms they were opened with."""
+        self._max_sessions, self._idle_s, self.terms, self.warden.bounds = max_sessions, idle_s, terms, bounds
+
     async def open(self, owner: Owner, options: Options) -> Session:
         if len(self._open) >= self._max_sessions:
             raise self._full()

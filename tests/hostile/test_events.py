@@ -46,7 +46,9 @@ async def test_every_kind(agent: Agent, site: PageServer, live: list[Event], kin
         tab_of(agent).channel.post("Runtime.evaluate", expression=CAUSES[kind], userGesture=True)
     await until(lambda: [event for event in live[since:] if event.kind == kind])
     kept = agent.gate.events(agent.caller, session_of(agent).id)
-    assert [event.number for event in kept if event.kind == kind] == [e.number for e in live if e.kind == kind]
+    # A download that has ended is told once: its beginning is forgotten.
+    numbers, heard = ([event.number for event in events if event.kind == kind] for events in (kept, live))
+    assert numbers == heard[-len(numbers) :]
     first = await agent.ask("list_tabs")
     again = await agent.ask("list_tabs")
     if kind != "navigation":

@@ -106,3 +106,21 @@ async def test_the_count_outlives_the_browser(thrifty: Agent, site: PageServer) 
     await until(lambda: not before.alive)
     await thrifty.call("navigate", url=site.url("form.html"))
     await fails(thrifty, "over_limit", "evaluate_js", expression=LONG)
+
+
+async def test_a_download_that_was_whole_before_it_could_be_stopped_is_removed(
+    thrifty: Agent, site: PageServer
+) -> None:
+    await thrifty.call("navigate", url=site.url("download.html"))
+    session = session_of(thrifty)
+    session.context._over_quota = _Any()
+    await thrifty.call("click", target="text=Report")
+    await until(lambda: [one for one in session.context.downloads.all() if one.state == "canceled"])
+    assert kept(session.folder) == 0
+
+
+class _Any(set[str]):
+    """Every id is in it."""
+
+    def __contains__(self, one: object) -> bool:
+        return True

@@ -164,7 +164,9 @@ class Context:
 
     def download_moves(self, params: dict[str, Any]) -> None:
         ended = self.downloads.move(params, self.folder)
-        if ended and ended.state == "completed":
+        if ended and ended.state == "completed" and ended.id in self._over_quota:
+            self.downloads.undo(ended)  # it was whole before the browser heard that it should not be
+        elif ended and ended.state == "completed":
             self.files.add(ended.received_bytes)
         if ended and self.owner:
             tail = f": {ended.path}" if ended.path else ""

@@ -82,6 +82,12 @@ class Downloads:
         self.signal.stir()
         return download
 
+    def undo(self, download: Download) -> None:
+        """There was no room for it."""
+        if download.path:
+            Path(download.path).unlink(missing_ok=True)
+        download.state, download.path = "canceled", ""
+
     def _drop_oldest(self) -> None:
         finished = [one for one in self._by_id.values() if one.state != "inProgress"]
         for one in finished[: max(len(finished) - FINISHED_KEPT, 0)]:

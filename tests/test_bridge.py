@@ -1,9 +1,12 @@
 """The stdio bridge as a client sees it: a process with two pipes. Most tests give it a daemon that is only a socket."""
 
+import fcntl
 import json
 import os
 import signal
 import socket
+import struct
+import termios
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -303,6 +306,11 @@ def test_ten_at_once_start_one_daemon(home: Path, start: Start) -> None:
     assert not [line for line in log.splitlines() if "already runs" in line]
 
 
+def _unread(bridge: Process) -> int:
+    """Bytes in the pipe to its stdin."""
+    return struct.unpack("i", fcntl.ioctl(bridge.stdin.fileno(), termios.FIONREAD, bytes(4)))[0]
+
+
 def test_kill_9_of_the_daemon_in_the_middle_of_a_call(home: Path, start: Start) -> None:
     bridge = start()
     bridge.send(initialize(), INITIALIZED)
@@ -310,6 +318,7 @@ def test_kill_9_of_the_daemon_in_the_middle_of_a_call(home: Path, start: Start) 
     pid = _daemon_pid(home)
     os.kill(pid, signal.SIGSTOP)  # so that the call is surely pending
     bridge.send(call(1, "tools/call", name="list_tabs", arguments={}))
+    wait_until(lambda: _unread(bridge) == 0)  # what the bridge has taken, it passes on before it looks at anything else
     os.kill(pid, signal.SIGKILL)
     assert _gone(bridge.read())
     bridge.send(call(2, "tools/list"))

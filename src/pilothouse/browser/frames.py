@@ -180,9 +180,9 @@ class Frames:
                 "Runtime.evaluate", expression="document", uniqueContextId=context["uniqueId"], steadfast=True
             )
         elif context["name"] == world.NAME:
-            found = World(channel, context["uniqueId"], context["id"], frame_id)
-            self._worlds[found.uid] = found
-            frame.world = found
+            # A document that comes back from the browser's cache has its world, and the walker in it, still.
+            uid = context["uniqueId"]
+            frame.world = self._worlds.setdefault(uid, World(channel, uid, context["id"], frame_id))
             self._signal.stir()
             self._forget_old()
 

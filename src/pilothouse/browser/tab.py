@@ -261,7 +261,7 @@ class Tab:
             channel.post("Runtime.addBinding", name=TITLE, executionContextName=world.NAME)
             channel.post(
                 "Page.addScriptToEvaluateOnNewDocument",
-                source=world.source(),
+                source=world.first(),
                 worldName=world.NAME,
                 runImmediately=True,
             )

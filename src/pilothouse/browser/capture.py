@@ -3,6 +3,7 @@
 Above: tools. Below: locate, input, cdp.
 """
 
+import asyncio
 import base64
 import math
 from typing import Any
@@ -16,6 +17,12 @@ from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 
 CAPTURE_TIMEOUT_S = 15.0
+DRAWN_MS = 200
+# The first frame applies what has changed, the second begins when that is on its way to the screen.
+_TWO_FRAMES = """(ms) => new Promise((done) => {
+  setTimeout(done, ms);
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));
+})"""
 MAX_SIDE = 1568  # what models look at; more is scaled down by them anyway
 MAX_BYTES = 4_000_000
 MAX_PAGE_SIDE = 16_384  # what the browser can draw
@@ -62,12 +69,24 @@ async def _shoot(tab: Tab, element: Element | None, full_page: bool, image_forma
         options["quality"] = quality
     if element or full_page or scale < 1 or dense != 1:
         options |= {"clip": {**box, "scale": scale / dense}, "captureBeyondViewport": bool(element) or full_page}
+    await _drawn(tab)
     try:
         reply = await tab.channel.send("Page.captureScreenshot", timeout=CAPTURE_TIMEOUT_S, **options)
     except ProtocolError as error:
         raise Failure("page_error", f"no picture could be taken: {error.reason}") from error
     width, height = round(box["width"] * scale), round(box["height"] * scale)
     return Picture(base64.b64decode(reply["data"]), f"image/{image_format}", width, height, scale)
+
+
+async def _drawn(tab: Tab) -> None:
+    """Frames in processes of their own draw by themselves: the picture is taken when they have caught up (M).
+
+    A frame that is out of sight never draws, so nobody waits long.
+    """
+    roots = {frame.channel: frame.world for frame in tab.frames if frame.world and tab.frames.is_root(frame)}
+    roots.pop(tab.channel, None)
+    waiting = [world.run(_TWO_FRAMES, DRAWN_MS, timeout=DRAWN_MS / 500) for world in roots.values() if world]
+    await asyncio.gather(*waiting, return_exceptions=True)
 
 
 def _page_scale(box: dict[str, float]) -> float:

@@ -67,6 +67,7 @@ class Warden:
         self._cpu: dict[int, tuple[float, float]] = {}  # by pid: CPU time, and when
         self._silent: dict[Channel, _Silence] = {}
         self._open: set[str] = set()
+        self._closing = False
         self._dumb = False
 
     def admit(self) -> None:
@@ -106,10 +107,15 @@ class Warden:
             self.costs, self._cpu, self._pids, self._silent = [], {}, {}, {}
 
     def _sweep(self) -> None:
-        """What sessions leave behind hangs together in circles; Python would let many of them pile up (M)."""
+        """What sessions leave behind hangs together in circles; Python would let many of them pile up (M).
+
+        Twice: a session that is gone from the list may still be closing its tabs at the first look.
+        """
         before, self._open = self._open, {one.id for one in self._sessions()}
-        if before - self._open:
+        gone = bool(before - self._open)
+        if gone or self._closing:
             gc.collect()
+        self._closing = gone
 
     def _pause_s(self) -> float:
         return min(self.bounds.every_s, self.bounds.busy_s / 4) if self.bounds.busy_s else self.bounds.every_s

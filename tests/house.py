@@ -10,9 +10,10 @@ from pilothouse.browser.browsers import Browsers
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.terms import Terms
+from pilothouse.call import Answer, Call, Caller
 from pilothouse.config import Browser
 from pilothouse.errors import Failure
-from pilothouse.gate import Answer, Call, Caller, Gate
+from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.policy import Policy

@@ -1,6 +1,6 @@
 """The corridor's own small things; what it does to calls is in the tests of tools, doors and hostile pages."""
 
-from pilothouse.gate import Defaults
+from pilothouse.call import Defaults
 from tests.promises import promise
 
 pytestmark = promise("B06", "E09")

@@ -32,6 +32,7 @@ from pilothouse.browser.pool import Pool
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.warden import Bounds
+from pilothouse.call import Defaults
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Server, load
@@ -42,7 +43,7 @@ from pilothouse.doors.local import LocalDoor, Open
 from pilothouse.doors.metrics import metrics_route
 from pilothouse.doors.rest import RestDoor
 from pilothouse.errors import Failure
-from pilothouse.gate import Defaults, Gate
+from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.keys import Keys

@@ -15,13 +15,14 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser.lifecycle import OwnBrowsers
-from pilothouse.browser.session import Options, Session
+from pilothouse.browser.session import Options
 from pilothouse.browser.sessions import OwnSessions, Sessions
 from pilothouse.browser.stream import Stream, Wanted
 from pilothouse.browser.stuck import excuse
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.watch import Event
 from pilothouse.browser.world import WorldGone
+from pilothouse.call import Answer, Call, Caller, Visit
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 from pilothouse.guard.address import authority, check_url
@@ -32,73 +33,14 @@ from pilothouse.guard.policy import Policy, Question
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_text, redact_tree
 from pilothouse.metrics import UNKNOWN, Metrics, Sample
-from pilothouse.result import Image, Result, clean, clean_tree
-from pilothouse.tool import Access, Progress, Registry, Step, Tool
+from pilothouse.result import Result, clean, clean_tree
+from pilothouse.telling import completed, failed
+from pilothouse.tool import Access, Registry, Step, Tool
 
 log = logging.getLogger(__name__)
 
 GRACE_S = 0.2  # a tool may end its own wait first, with the better error
 PROBE_S = 0.4  # a page that takes longer to say anything is stuck; both together stay below a second
-EVENTS_SHOWN = 8
-
-
-class Defaults(msgspec.Struct, frozen=True):
-    """What a connection was started with."""
-
-    tools: str = "core"
-    browser: str = "isolated"
-    profile: str = ""
-    headed: bool = False
-    endpoint: str = ""
-    again: bool = False  # the connection is an old one: the daemon it knew is gone
-
-    def over(self, daemon: "Defaults") -> "Defaults":
-        """What the connection did not say is as the daemon was started."""
-        return msgspec.structs.replace(self, tools=self.tools or daemon.tools, headed=self.headed or daemon.headed)
-
-
-class Caller(msgspec.Struct, frozen=True):
-    """Who calls: the name of an agent key, and the connection it came by (empty for stateless callers)."""
-
-    key: str
-    connection: str
-    door: str
-    defaults: Defaults = Defaults()
-
-
-class Call(msgspec.Struct):
-    tool: str
-    args: dict[str, Any]
-    caller: Caller
-    progress: Progress | None = None
-
-
-class Answer(msgspec.Struct, frozen=True):
-    tool: str
-    text: str
-    data: dict[str, Any]
-    images: list[Image] = []
-    failed: bool = False
-    status: int = 200
-    session: str = ""  # the one it was done in
-
-
-class _Visit:
-    """One call on its way: what has been found out so far."""
-
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.began = time.monotonic()
-        self.tool: Tool | None = None
-        self.session: Session | None = None
-        self.tab: Tab | None = None
-        self.is_new = False
-        self.placing_s = 0.0
-        self.record = 0
-
-    @property
-    def elapsed_ms(self) -> float:
-        return (time.monotonic() - self.began) * 1000
 
 
 class Gate:
@@ -127,23 +69,23 @@ class Gate:
 
     async def call(self, call: Call) -> Answer:
         """Always an answer; only a cancelled call raises."""
-        visit = _Visit(call)
+        visit = Visit(call)
         try:
             answer = await self._walk(visit)
         except Failure as failure:
-            answer = self._failed(visit, failure)
+            answer = failed(visit, failure)
         except (ProtocolError, WorldGone) as error:
-            answer = self._failed(visit, _translated(error))
+            answer = failed(visit, _translated(error))
         except asyncio.CancelledError:
             self._note(visit, "cancelled")
             raise
         except Exception:
             log.exception("%s failed", call.tool[:80])
-            answer = self._failed(visit, Failure("system", "Pilothouse failed; its log says why"))
+            answer = failed(visit, Failure("system", "Pilothouse failed; its log says why"))
         self._note(visit, answer.data["error"]["code"] if answer.failed else "ok")
         return answer
 
-    async def _walk(self, visit: _Visit) -> Answer:
+    async def _walk(self, visit: Visit) -> Answer:
         call = visit.call
         visit.tool = tool = self._found(call)
         args = self._addresses(tool, _parsed(tool, call.args))
@@ -153,7 +95,7 @@ class Gate:
         await self._approvals.ask(question, self._policy.decide(question))
         visit.record = await self._audit.before(question)
         result = await self._run(visit, place, args)
-        return self._answer(visit, result)
+        return completed(visit, result)
 
     # find, parse, place
 
@@ -174,7 +116,7 @@ class Gate:
         checked = {name: check_url(url, self._forbidden_ports) for name, url in given.items() if url}
         return msgspec.structs.replace(args, **checked) if checked else args
 
-    async def _placed(self, visit: _Visit, args: msgspec.Struct) -> Any:
+    async def _placed(self, visit: Visit, args: msgspec.Struct) -> Any:
         """Placing may start a browser: it and the run share one deadline. Being asked about is a person's time."""
         began = time.monotonic()
         try:
@@ -185,7 +127,7 @@ class Gate:
         finally:
             visit.placing_s = time.monotonic() - began
 
-    async def _place(self, visit: _Visit, args: msgspec.Struct, limit: asyncio.Timeout) -> Any:
+    async def _place(self, visit: Visit, args: msgspec.Struct, limit: asyncio.Timeout) -> Any:
         assert visit.tool
         own = self.own(visit.call.caller)
         if not visit.tool.needs_session:
@@ -199,7 +141,7 @@ class Gate:
         visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
         return visit.tab
 
-    def _question(self, visit: _Visit, args: msgspec.Struct) -> Question:
+    def _question(self, visit: Visit, args: msgspec.Struct) -> Question:
         assert visit.tool
         session, tab, given = visit.session, visit.tab, _given(args)
         return Question(
@@ -215,7 +157,7 @@ class Gate:
 
     # run
 
-    async def _run(self, visit: _Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
+    async def _run(self, visit: Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
         tool, session, tab = visit.tool, visit.session, visit.tab
         assert tool
         timeout_s = self._deadline(visit, args) / 1000
@@ -244,7 +186,7 @@ class Gate:
                 session.busy -= 1
                 session.used_at = asyncio.get_running_loop().time()
 
-    async def _on_page(self, visit: _Visit, tab: Tab, args: msgspec.Struct, timeout_s: float) -> Result[Any]:
+    async def _on_page(self, visit: Visit, tab: Tab, args: msgspec.Struct, timeout_s: float) -> Result[Any]:
         assert visit.tool
         if visit.tool.live:
             await tab.ready(timeout_s)
@@ -252,7 +194,7 @@ class Gate:
             tab.check_open()
         return await self._handle(visit, tab, args)
 
-    async def _handle(self, visit: _Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
+    async def _handle(self, visit: Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
         tool = visit.tool
         assert tool
         extra: dict[str, Any] = {}
@@ -262,7 +204,7 @@ class Gate:
             extra[tool.runner_name] = self._runner(visit)
         return await tool.handler(place, **_given_to(tool, args), **extra)
 
-    def _runner(self, visit: _Visit) -> Callable[[str, dict[str, Any]], Any]:
+    def _runner(self, visit: Visit) -> Callable[[str, dict[str, Any]], Any]:
         async def run(name: str, args: dict[str, Any]) -> Step:
             assert visit.session
             if self.registry.find(name).needs_session:
@@ -272,12 +214,12 @@ class Gate:
 
         return run
 
-    def _deadline(self, visit: _Visit, args: msgspec.Struct) -> int:
+    def _deadline(self, visit: Visit, args: msgspec.Struct) -> int:
         """What the call or its tool says (some tools declare a default, which is then the one), else the session."""
         asked = getattr(args, "timeout_ms", None) if _times_itself(visit.tool) else None
         return _meant_ms(args) + (asked or (visit.session.options.timeout_ms if visit.session else self.timeout_ms))
 
-    async def _too_late(self, visit: _Visit, timeout_s: float) -> Failure:
+    async def _too_late(self, visit: Visit, timeout_s: float) -> Failure:
         what = f"{visit.call.tool} did not end within {timeout_s:g} s"
         if visit.tab and (why := await excuse(visit.tab, PROBE_S)):
             what += f"; {why}"
@@ -285,66 +227,7 @@ class Gate:
         hint = looking if visit.session else "try again: the browser may still be starting"
         return Failure("timeout", what, suggestions=[hint])
 
-    # complete, redact
-
-    def _answer(self, visit: _Visit, result: Result[Any]) -> Answer:
-        assert visit.tool
-        news: dict[str, Any] = {}
-        lines = [result.text] if result.text else []
-        if visit.is_new and visit.session:
-            news["session"] = visit.session.id
-            lines.append(f"session: {visit.session.id}")
-            if visit.call.caller.defaults.again:
-                lines.append("Pilothouse was started anew: the tabs, cookies and refs of before are gone")
-        self._add_news(visit, lines, news)
-        data, page = clean_tree(msgspec.to_builtins(result.data)), clean(result.page)
-        if not visit.tool.reveals:
-            data, page = redact_tree(data), redact_text(page)
-        text = redact_text(clean("\n".join(lines)))
-        return Answer(
-            tool=visit.call.tool,
-            text="\n".join(part for part in (text, page) if part),
-            data={**data, **redact_tree(clean_tree(news))},
-            images=result.images,
-            session=visit.session.id if visit.session else "",
-        )
-
-    def _add_news(self, visit: _Visit, lines: list[str], data: dict[str, Any]) -> None:
-        """What changed and what happened that no result has told of yet."""
-        session, tab = visit.session, visit.tab
-        if session is None:
-            return
-        if tab and not tab.closed and tab.url != tab.told_url:
-            tab.told_url = data["url"] = tab.url
-            if tab.url not in "\n".join(lines):
-                lines.append(f'now at {tab.url} "{tab.title}"')
-        events = [event for event in session.watch.unseen() if event.kind != "navigation"]
-        if events:
-            data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
-            lines += _event_lines(events, tab, {one.name: one.url for one in session.tabs})
-
-    def _failed(self, visit: _Visit, failure: Failure) -> Answer:
-        tab = visit.tab
-        metadata: dict[str, Any] = {"tool": visit.call.tool[:80], "timestamp": int(time.time() * 1000)}
-        if tab:
-            metadata |= {"tab": tab.name, "url": tab.url}
-        data: dict[str, Any] = {"error": failure.to_dict(**metadata)}
-        lines = [failure.to_text()]
-        if failure.details.get("candidates"):
-            lines += ["nearest on the page:", *failure.details["candidates"]]
-        if failure.code == "dialog_open":
-            lines.append(f'it says "{failure.details["message"]}"')
-        self._add_news(visit, lines, data)
-        return Answer(
-            tool=visit.call.tool,
-            text=redact_text(clean("\n".join(lines))),
-            data=redact_tree(clean_tree(data)),
-            failed=True,
-            status=failure.status,
-            session=visit.session.id if visit.session else "",
-        )
-
-    def _note(self, visit: _Visit, outcome: str) -> None:
+    def _note(self, visit: Visit, outcome: str) -> None:
         tool, took_ms = visit.tool.name if visit.tool else UNKNOWN, visit.elapsed_ms
         self.metrics.called(tool, outcome, took_ms / 1000)
         log.debug("%s by %s: %s, %.1f ms, record %d", tool, visit.call.caller.door, outcome, took_ms, visit.record)
@@ -436,7 +319,7 @@ def _parsed(tool: Tool, args: dict[str, Any]) -> msgspec.Struct:
         raise Failure("bad_request", f"{tool.name}: a name among the arguments is no Unicode text") from None
 
 
-def _check_domains(visit: _Visit, tool: Tool, args: msgspec.Struct) -> None:
+def _check_domains(visit: Visit, tool: Tool, args: msgspec.Struct) -> None:
     """The network would refuse it too; here it is told before anything happens."""
     allowed = visit.session.options.allowed_domains if visit.session else ()
     for name in tool.url_names if allowed else ():
@@ -492,19 +375,3 @@ def _translated(error: Exception) -> Failure:
             retryable=True,
         )
     return Failure("page_error", f"the browser refused: {error}")
-
-
-def _event_lines(events: list[Event], tab: Tab | None, urls: dict[str, str]) -> list[str]:
-    lines: list[str] = []
-    for event in events[-EVENTS_SHOWN:]:
-        where = f" in {event.tab}" if tab and event.tab != tab.name and event.kind != "tab_opened" else ""
-        line = f"{event.kind.replace('_', ' ')}{where}: {event.text}"
-        if event.kind == "dialog":
-            line += " (answer with handle_dialog)"
-        if event.kind == "tab_opened" and event.tab in urls:
-            line += f": {urls[event.tab] or 'still empty'}"
-        if line not in lines:
-            lines.append(line)
-    if len(events) > EVENTS_SHOWN:
-        lines.insert(0, f"({len(events) - EVENTS_SHOWN} earlier events left out)")
-    return lines

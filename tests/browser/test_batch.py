@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pilothouse.gate import Call
+from pilothouse.call import Call
 from tests.browser.looking import fails
 from tests.house import Agent
 from tests.promises import promise

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from pilothouse.gate import Answer
+from pilothouse.call import Answer
 from tests.browser.looking import fails, put, ref
 from tests.house import Agent
 from tests.promises import promise

@@ -9,8 +9,8 @@ from msgspec import Meta
 
 from pilothouse.browser.stream import Stream, Wanted
 from pilothouse.browser.watch import Event, Watch
+from pilothouse.call import Answer, Call, Caller
 from pilothouse.errors import Failure
-from pilothouse.gate import Answer, Call, Caller
 from pilothouse.result import Image, Result, clean_tree
 from pilothouse.tool import Access, Progress, Registry, declared, tool
 

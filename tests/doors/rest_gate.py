@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Meta
 
 from pilothouse import tool as tool_module
+from pilothouse.call import Answer, Call, Caller
 from pilothouse.errors import Failure
-from pilothouse.gate import Answer, Call, Caller
 from pilothouse.result import Image, Result
 from pilothouse.tool import Access, Registry, tool
 

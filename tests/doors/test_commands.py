@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pilothouse.browser.watch import Event
+from pilothouse.call import Caller, Defaults
 from pilothouse.doors.commands import MAX_IN_FLIGHT, CommandDoor
 from pilothouse.doors.local import LocalDoor
-from pilothouse.gate import Caller, Defaults
 from tests.promises import promise
 
 from .fake_gate import PNG, FakeGate

@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
+from pilothouse.call import Answer
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.doors.rest import RestDoor
 from pilothouse.errors import Failure
-from pilothouse.gate import Answer
 from tests.promises import promise
 
 from .conftest import PERSON, SECRET, who

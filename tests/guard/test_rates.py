@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from pilothouse.call import Call, Caller
 from pilothouse.errors import Failure
-from pilothouse.gate import Call, Caller, Gate
+from pilothouse.gate import Gate
 from pilothouse.guard.rates import WINDOW_S, Rates
 from tests.house import Agent, House
 from tests.promises import promise

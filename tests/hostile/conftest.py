@@ -9,7 +9,7 @@ import pytest
 
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
-from pilothouse.gate import Answer
+from pilothouse.call import Answer
 from tests.house import Agent, House
 
 LATE_S = 1.0  # by how much a call may outlive its deadline

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pilothouse.gate import Call, Caller
+from pilothouse.call import Call, Caller
 from tests.hostile.conftest import code, session_of, tab_of, timed, until
 from tests.house import Agent, House
 from tests.promises import promise

@@ -6,7 +6,7 @@ import unicodedata
 import msgspec
 import pytest
 
-from pilothouse.gate import Answer
+from pilothouse.call import Answer
 from tests.hostile.conftest import code
 from tests.house import Agent
 from tests.promises import promise

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pilothouse.gate import Answer, Call
+from pilothouse.call import Answer, Call
 from tests.browser.looking import fails
 from tests.hostile.conftest import tab_of
 from tests.house import Agent

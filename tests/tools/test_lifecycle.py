@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse.call import Caller, Defaults
 from pilothouse.errors import Failure
-from pilothouse.gate import Caller, Defaults
 from pilothouse.providers.occupied import user_of
 from pilothouse.tool import Access
 from tests.house import Agent, House

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pilothouse.gate import Call
+from pilothouse.call import Call
 from tests.browser.looking import fails, ref
 from tests.house import Agent
 from tests.promises import promise

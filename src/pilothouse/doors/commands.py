@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser.stream import Stream, Wanted
+from pilothouse.call import Answer, Call, Caller, Defaults
 from pilothouse.doors import places, wire
 from pilothouse.errors import Failure
-from pilothouse.gate import Answer, Call, Caller, Defaults, Gate
+from pilothouse.gate import Gate
 
 MAX_IN_FLIGHT = 16
 LEAVING_S = 2.0

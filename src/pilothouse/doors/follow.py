@@ -14,11 +14,12 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pilothouse.browser.stream import Stream, Wanted
+from pilothouse.call import Caller
 from pilothouse.doors import parcel, places, wire
 from pilothouse.doors.http import KEY_PROTOCOL
 from pilothouse.doors.parcel import Refused
 from pilothouse.errors import Failure
-from pilothouse.gate import Caller, Gate
+from pilothouse.gate import Gate
 
 PROTOCOL = "pilothouse"
 

@@ -19,8 +19,8 @@ import msgspec
 from msgspec import Meta
 
 import pilothouse
+from pilothouse.call import Caller, Defaults
 from pilothouse.doors import wire
-from pilothouse.gate import Caller, Defaults
 
 HELLO_TIMEOUT_S = 10.0
 _ENDS_KEPT = 4096

@@ -43,6 +43,7 @@ from starlette.types import Receive, Scope, Send
 
 import pilothouse
 from pilothouse.browser.watch import Event
+from pilothouse.call import Call, Caller, Defaults
 from pilothouse.doors import notices, wire
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.herald import Herald
@@ -50,7 +51,7 @@ from pilothouse.doors.instructions import INSTRUCTIONS
 from pilothouse.doors.pipe import ClientRefused, Exchange, Params, Pipe
 from pilothouse.doors.shapes import answer_to_wire, tool_to_wire
 from pilothouse.errors import Failure
-from pilothouse.gate import Call, Caller, Defaults, Gate
+from pilothouse.gate import Gate
 from pilothouse.tool import Progress
 
 Context = ServerRequestContext[Any, Any]

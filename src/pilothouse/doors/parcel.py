@@ -19,9 +19,9 @@ from urllib.parse import quote
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from pilothouse.call import Answer
 from pilothouse.doors import wire
 from pilothouse.errors import Failure
-from pilothouse.gate import Answer
 
 Wire = dict[str, Any]
 

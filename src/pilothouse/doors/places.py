@@ -6,8 +6,9 @@ are there if the tools are.
 
 from typing import Any, NamedTuple
 
+from pilothouse.call import Caller
 from pilothouse.errors import Failure
-from pilothouse.gate import Caller, Gate
+from pilothouse.gate import Gate
 from pilothouse.tool import Access, Registry, Tool
 
 OWN = ("default", "-")  # what stands for the caller's own session where an address needs one

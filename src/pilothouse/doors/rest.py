@@ -18,12 +18,13 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
+from pilothouse.call import Answer, Call, Caller, Defaults
 from pilothouse.doors import body, openapi, parcel, wire
 from pilothouse.doors.follow import Follower
 from pilothouse.doors.parcel import Refused
 from pilothouse.doors.places import Place, Places, takes
 from pilothouse.errors import Failure
-from pilothouse.gate import Answer, Call, Caller, Defaults, Gate
+from pilothouse.gate import Gate
 from pilothouse.tool import Tool
 
 _PAGE = Path(__file__).parent / "rest_page"

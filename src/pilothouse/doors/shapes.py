@@ -6,7 +6,7 @@ Above: mcp. Below: gate and tool, whose data they are.
 import base64
 from typing import Any
 
-from pilothouse.gate import Answer
+from pilothouse.call import Answer
 from pilothouse.tool import Access, Tool
 
 Wire = dict[str, Any]

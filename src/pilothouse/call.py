@@ -1,0 +1,73 @@
+"""A call on its way through the house: who calls, what is asked for, what has been found out so far, what comes back.
+
+Above: the doors make calls and read answers, the gate walks with them. Below: browser (the place of a call), tool.
+"""
+
+import time
+from typing import Any
+
+import msgspec
+
+from pilothouse.browser.session import Session
+from pilothouse.browser.tab import Tab
+from pilothouse.result import Image
+from pilothouse.tool import Progress, Tool
+
+
+class Defaults(msgspec.Struct, frozen=True):
+    """What a connection was started with."""
+
+    tools: str = "core"
+    browser: str = "isolated"
+    profile: str = ""
+    headed: bool = False
+    endpoint: str = ""
+    again: bool = False  # the connection is an old one: the daemon it knew is gone
+
+    def over(self, daemon: "Defaults") -> "Defaults":
+        """What the connection did not say is as the daemon was started."""
+        return msgspec.structs.replace(self, tools=self.tools or daemon.tools, headed=self.headed or daemon.headed)
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who calls: the name of an agent key, and the connection it came by (empty for stateless callers)."""
+
+    key: str
+    connection: str
+    door: str
+    defaults: Defaults = Defaults()
+
+
+class Call(msgspec.Struct):
+    tool: str
+    args: dict[str, Any]
+    caller: Caller
+    progress: Progress | None = None
+
+
+class Answer(msgspec.Struct, frozen=True):
+    tool: str
+    text: str
+    data: dict[str, Any]
+    images: list[Image] = []
+    failed: bool = False
+    status: int = 200
+    session: str = ""  # the one it was done in
+
+
+class Visit:
+    """One call on its way: what has been found out so far."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.began = time.monotonic()
+        self.tool: Tool | None = None
+        self.session: Session | None = None
+        self.tab: Tab | None = None
+        self.is_new = False
+        self.placing_s = 0.0
+        self.record = 0
+
+    @property
+    def elapsed_ms(self) -> float:
+        return (time.monotonic() - self.began) * 1000

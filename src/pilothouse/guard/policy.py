@@ -14,6 +14,18 @@ Verdict = Literal["allow", "ask", "deny"]
 Risk = Literal["none", "low", "medium", "high"]
 
 
+class Aim(msgspec.Struct, frozen=True):
+    """What an action points at, as the page shows it now. Hostile text, cleaned and cut."""
+
+    role: str = ""
+    name: str = ""
+    kind: str = ""  # an input's type, or the tag
+    purpose: str = ""  # its autocomplete attribute, or its name and id
+    url: str = ""  # the document of the frame it is in
+    form: str = ""  # what its form holds that matters: "password", "card", … comma-separated
+    leads_to: str = ""  # where a link or a form goes
+
+
 class Question(msgspec.Struct, frozen=True):
     """May `caller` run `tool` with `args` in `session`, whose documents are at `urls`?"""
 
@@ -24,16 +36,24 @@ class Question(msgspec.Struct, frozen=True):
     args: dict[str, Any]
     browser: str = "isolated"
     mode: str = "auto"
-    urls: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()  # the live document, the frame of the element, and the addresses among the arguments
+    tab: str = ""
+    document: str = ""  # the loader id: an approval ends with the document it was given for
+    aims: tuple[Aim, ...] = ()
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """`rule` names what decided, so that a person can find and change it."""
+    """`rule` names what decided, so that a person can find and change it; `line` is what they could add to policy.toml.
+
+    `once_for` is the domain that one answer covers for the rest of the session; empty: this call alone.
+    """
 
     verdict: Verdict
     rule: str
     risk: Risk = "none"
     why: str = ""
+    line: str = ""
+    once_for: str = ""
 
 
 _ALLOWED = Decision(verdict="allow", rule="template sandbox")

@@ -67,6 +67,7 @@ class Visit:
         self.is_new = False
         self.placing_s = 0.0
         self.record = 0
+        self.hidden: frozenset[str] = frozenset()  # tabs at pages that may not be read
 
     @property
     def elapsed_ms(self) -> float:

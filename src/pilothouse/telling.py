@@ -50,10 +50,14 @@ def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
         tab.told_url = data["url"] = tab.url
         if tab.url not in "\n".join(lines):
             lines.append(f'now at {tab.url} "{tab.title}"')
-    events = [event for event in session.watch.unseen() if event.kind != "navigation"]
+    events = [event for event in session.watch.unseen() if event.kind != "navigation" and not _is_hidden(event, visit)]
     if events:
         data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
         lines += _event_lines(events, tab, {one.name: one.url for one in session.tabs})
+
+
+def _is_hidden(event: Event, visit: Visit) -> bool:
+    return event.tab in visit.hidden and event.kind in ("dialog", "console_error")
 
 
 def failed(visit: Visit, failure: Failure) -> Answer:

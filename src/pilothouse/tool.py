@@ -67,6 +67,7 @@ class Tool(msgspec.Struct, frozen=True):
     queued: bool
     live: bool
     opens: bool
+    leaves: bool
     sensitive: frozenset[str]
     reveals: bool
     progress_name: str
@@ -142,6 +143,7 @@ def tool(
     queued: bool | None = None,
     live: bool = True,
     opens: bool = False,
+    leaves: bool = False,
     sensitive: tuple[str, ...] = (),
     reveals: bool = False,
     aliases: tuple[str, ...] = (),
@@ -151,8 +153,9 @@ def tool(
 
     Reads run beside others in the same tab, the rest in order; `queued` says otherwise. `live` tools need a page
     that can answer: they wait until the last action has settled, and are refused while a dialog is open. A tool
-    that `opens` gets a new tab when none is left. A call that gives one of the `sensitive` arguments is sensitive,
-    whatever the tool is without them. What `reveals` secrets is asked for just these: its answer is not redacted.
+    that `opens` gets a new tab when none is left; one that `leaves` the page may do so whatever page it is. A call
+    that gives one of the `sensitive` arguments is sensitive, whatever the tool is without them. What `reveals` secrets
+    is asked for just these: its answer is not redacted.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -180,6 +183,7 @@ def tool(
                 queued=access is not Access.READ if queued is None else queued,
                 live=live,
                 opens=opens,
+                leaves=leaves,
                 sensitive=frozenset(sensitive),
                 reveals=reveals,
                 progress_name=progress_name,

@@ -56,6 +56,11 @@ class Watch:
         if len(self._about) > RING:
             del self._about[next(iter(self._about))]
 
+    @property
+    def newest(self) -> int:
+        """The number of the last event."""
+        return self._ring[-1].number if self._ring else 0
+
     def recent(self, since: int = 0) -> list[Event]:
         return [event for event in self._ring if event.number > since]
 

@@ -5,17 +5,17 @@ wants asked is denied: silence has never meant yes.
 """
 
 from pilothouse.errors import Failure
-from pilothouse.guard.policy import Decision, Question
+from pilothouse.guard.policy import Decision, Question, denial
 
 
 class Approvals:
-    async def ask(self, question: Question, decision: Decision) -> None:
-        """Return when the call may go on; otherwise raise `denied` or `approval_denied`."""
+    async def ask(self, question: Question, decision: Decision) -> bool:
+        """Return when the call may go on, and whether a person was asked; otherwise raise `denied` or
+        `approval_denied`."""
         if decision.verdict == "allow":
-            return
+            return False
         if decision.verdict == "deny":
-            why = decision.why or f"{decision.rule} forbids {question.tool}"
-            raise Failure("denied", why, details={"rule": decision.rule})
+            raise denial(decision, question.tool)
         raise Failure(
             "approval_denied",
             f"{decision.rule} wants a person to approve {question.tool}, and nobody can be asked",

@@ -7,7 +7,9 @@ import json
 import os
 from typing import Any
 
+from pilothouse.commands import person
 from pilothouse.commands.line import Line
+from pilothouse.errors import Failure
 from pilothouse.instance import StartError
 
 Entry = dict[str, Any]
@@ -31,7 +33,16 @@ def _inside() -> Entry:
         return {"answers": False}
     finally:
         line.close()
-    return {"answers": True, "sessions": answer["data"].get("sessions", [])}
+    return {"answers": True, "sessions": answer["data"].get("sessions", []), **_policy()}
+
+
+def _policy() -> Entry:
+    """Whether policy.toml was changed in a way that does not hold; nothing for who may not ask."""
+    try:
+        told = person.ask("GET", "/api/policy")
+    except (Failure, OSError):
+        return {}
+    return {"policy_problem": told["problem"]} if told["problem"] else {}
 
 
 def processes(pid: int) -> Entry:
@@ -51,6 +62,8 @@ def _text(found: Entry) -> str:
     lines = [f"running: {found['url']}, pid {found['pid']}, version {found['version']}", f"home: {found['home']}"]
     if not found["answers"]:
         lines.append(f"it does not answer within {ASK_TIMEOUT_S:.0f} s; `pilothouse stop` ends it")
+    if "policy_problem" in found:
+        lines.append(f"policy.toml is not taken over, the policy before it holds: {found['policy_problem']}")
     if "memory_mb" in found:
         lines.append(f"memory: {found['memory_mb']} MB")
         lines += [f"browser: pid {one['pid']}, {one['memory_mb']} MB" for one in found["browsers"]]

@@ -20,7 +20,7 @@ from pilothouse.errors import Failure
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.explain import explained
 from pilothouse.guard.policy import Policy, Question
-from pilothouse.guard.rulebook import SETTINGS, Rulebook, shown, version_of
+from pilothouse.guard.rulebook import SETTINGS, Rulebook, told, version_of
 from pilothouse.guard.rules import Rules
 from pilothouse.tool import Access, Registry
 
@@ -34,13 +34,15 @@ class _Whole(msgspec.Struct, forbid_unknown_fields=True):
     version: Short = ""
 
 
-class _NewRule(msgspec.Struct, forbid_unknown_fields=True):
+class _NewRule(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What is left out stays as it is; null takes it out of the rule."""
+
     host: Short
-    read: bool | None = None
-    write: bool | None = None
-    approval: bool | None = None
-    max_steps_per_hour: int | None = None
-    resources: list[str] | None = None
+    read: bool | msgspec.UnsetType | None = msgspec.UNSET
+    write: bool | msgspec.UnsetType | None = msgspec.UNSET
+    approval: bool | msgspec.UnsetType | None = msgspec.UNSET
+    max_steps_per_hour: int | msgspec.UnsetType | None = msgspec.UNSET
+    resources: list[str] | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class _Settings(msgspec.Struct, forbid_unknown_fields=True):
@@ -89,10 +91,12 @@ class PolicyDoor:
 
     async def _add(self, request: Request) -> Answer:
         given = _given(request, _NewRule)
-        told = {key: value for key, value in msgspec.structs.asdict(given).items() if value is not None}
-        values = {key: value for key, value in told.items() if key != "host"}
+        values = {key: value for key, value in msgspec.structs.asdict(given).items() if value is not msgspec.UNSET}
+        del values["host"]
         return await self._changed(
-            request, told, lambda: self._rulebook.set_rule(given.host, values, by=request.scope["pilothouse.who"])
+            request,
+            {"host": given.host, **values},
+            lambda: self._rulebook.set_rule(given.host, values, by=request.scope["pilothouse.who"]),
         )
 
     async def _drop(self, request: Request) -> Answer:
@@ -118,22 +122,7 @@ class PolicyDoor:
         return self._told(self._policy.rules)
 
     def _told(self, rules: Rules) -> Answer:
-        text = self._rulebook.text()
-        at = self._rulebook.written_at()
-        return {
-            "path": str(self._rulebook.path),
-            "text": text,
-            "version": version_of(text),
-            "problem": self._policy.problem,
-            "policy": {
-                "template": rules.template,
-                "mode": rules.mode,
-                "default": rules.default,
-                "step_budget": rules.step_budget,
-                "sensitive_patterns": list(rules.sensitive_patterns),
-                "rules": [shown(one, at) for one in rules.rules],
-            },
-        }
+        return told(self._rulebook, rules, self._policy.problem)
 
 
 class _At:

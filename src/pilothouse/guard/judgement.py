@@ -88,7 +88,7 @@ class Judge:
         if refused := self._never(place, url):
             return refused
         rule = self.rules.of(place)
-        visit = self._visit(place, rule)
+        visit = self._visit(place, rule, "write = true" if access in (Access.WRITE, Access.SENSITIVE) else "")
         if visit.verdict == "deny" or access in (Access.READ, Access.VISIT):
             return msgspec.structs.replace(visit, risk=risk)
         return self._act(rule, place, access, risk, why, visit)
@@ -132,14 +132,14 @@ class Judge:
         folders = [Path(os.path.realpath(one)) for one in self._private]
         return any(path == one or one in path.parents for one in folders)
 
-    def _visit(self, place: Place, rule: Rule | None) -> Decision:
+    def _visit(self, place: Place, rule: Rule | None, more: str) -> Decision:
         if rule is not None:
             if rule.read:
                 return Decision("allow", rule.name)
             return Decision(
                 "deny", rule.name, why=f"{rule.name} forbids {place.domain}", line=f"read = true  # {rule.name}"
             )
-        line = _table(place.domain)
+        line = _table(place.domain, more)
         if place.is_web and is_private(place.host) and not self._column.private:
             why = f"{place.domain} is in a private network, which {self._by_template} allows only if a rule names it"
             return Decision("deny", self._by_template, why=why, line=line)
@@ -226,7 +226,7 @@ def _never(why: str) -> Decision:
 
 def _table(host: str, *keys: str) -> str:
     """What a person could add to policy.toml."""
-    return "\n".join(["[[rules]]", f'host = "{host}"', *keys])
+    return "\n".join(["[[rules]]", f'host = "{host}"', *filter(None, keys)])
 
 
 def _url(scheme: str, host: str, port: int) -> str:

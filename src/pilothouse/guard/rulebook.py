@@ -32,7 +32,7 @@ class Rulebook:
         """As it stands; empty if there is no file."""
         try:
             with self.path.open("rb") as file:
-                return file.read(MAX_BYTES + 1).decode("utf-8").replace("\r\n", "\n")
+                return file.read(MAX_BYTES + 1).decode("utf-8")
         except FileNotFoundError:
             return ""
         except (OSError, UnicodeDecodeError) as error:
@@ -99,7 +99,9 @@ class Rulebook:
     def _edit(self, change: Callable[[str], str]) -> Rules:
         for _ in range(TRIES):
             stamp = _stamp(self.path)
-            new = change(self.text())
+            old = self.text()
+            new = change(old.replace("\r\n", "\n"))
+            new = new.replace("\n", "\r\n") if "\r\n" in old and "\r\n" not in new else new
             rules = read_rules(new, str(self.path))
             real = Path(os.path.realpath(self.path))  # a link to a file kept elsewhere stays one
             mode = real.stat().st_mode & 0o777 if stamp else PRIVATE
@@ -113,6 +115,25 @@ class Rulebook:
 
 def version_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def told(book: Rulebook, rules: Rules, problem: str = "") -> dict[str, Any]:
+    """The file and what holds, for people and programs."""
+    text, at = book.text(), book.written_at()
+    return {
+        "path": str(book.path),
+        "text": text,
+        "version": version_of(text),
+        "problem": problem,
+        "policy": {
+            "template": rules.template,
+            "mode": rules.mode,
+            "default": rules.default,
+            "step_budget": rules.step_budget,
+            "sensitive_patterns": list(rules.sensitive_patterns),
+            "rules": [shown(one, at) for one in rules.rules],
+        },
+    }
 
 
 def shown(rule: Rule, written_at: datetime | None) -> dict[str, Any]:

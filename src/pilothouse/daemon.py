@@ -150,11 +150,13 @@ async def run(
     sessions = _sessions(settings, home, sluice, Profiles(home, file))
     audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     rates = Rates(settings.limits.requests_per_minute)
+    approvals = Approvals()
+    approvals.adjust(**msgspec.structs.asdict(settings.approvals))
     gate = Gate(
         _registry(),
         sessions,
         Policy(),
-        Approvals(),
+        approvals,
         audit,
         timeout_ms=settings.limits.tool_timeout_ms,
         forbidden_ports=own_ports,
@@ -188,6 +190,7 @@ async def run(
             following.cancel()
         _end_soon()
         instance.withdraw(str(home))
+        approvals.close()  # nobody waits for an answer that cannot come
         await _close(DOORS_CLOSE_S, mcp.close, local.close, http.close)
         await _close(GATE_CLOSE_S, gate.close)
         sluice.close()
@@ -283,6 +286,7 @@ def _apply(sessions: Sessions, gate: Gate, rates: Rates, settings: Config) -> No
     """What a running house can change."""
     rates.per_minute = settings.limits.requests_per_minute
     gate.timeout_ms = settings.limits.tool_timeout_ms
+    gate.approvals.adjust(**msgspec.structs.asdict(settings.approvals))
     sessions.adjust(
         max_sessions=settings.limits.sessions,
         idle_s=settings.limits.idle_minutes * 60,

@@ -1,6 +1,6 @@
 """The corridor: every call of every door walks through `Gate.call`, in this order and no other.
 
-    find -> parse -> place -> decide -> ask -> record -> run -> complete -> redact -> record
+    find -> parse -> place -> decide -> ask (and decide again) -> record -> run -> complete -> redact -> record
 
 Above: doors. Below: guard decides, browser acts.
 """
@@ -29,7 +29,8 @@ from pilothouse.guard.address import authority, check_url
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.domains import read_domains
-from pilothouse.guard.policy import Policy, Question
+from pilothouse.guard.pending import bound_to
+from pilothouse.guard.policy import Decision, Policy, Question
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_text, redact_tree
 from pilothouse.metrics import UNKNOWN, Metrics, Sample
@@ -40,6 +41,8 @@ from pilothouse.tool import Access, Registry, Step, Tool
 log = logging.getLogger(__name__)
 
 GRACE_S = 0.2  # a tool may end its own wait first, with the better error
+MAX_ASKED = 3  # questions for one call, whose page is another each time
+REFUSED = frozenset({"denied", "approval_denied", "approval_pending", "unknown_tool"})
 PROBE_S = 0.4  # a page that takes longer to say anything is stuck; both together stay below a second
 
 
@@ -66,6 +69,8 @@ class Gate:
         self._rates = rates or Rates()
         self.metrics = Metrics()
         self._leaving: set[asyncio.Task[None]] = set()
+        approvals.record_in(audit)
+        sessions.on_closed = approvals.session_closed
 
     async def call(self, call: Call) -> Answer:
         """Always an answer; only a cancelled call raises."""
@@ -91,8 +96,7 @@ class Gate:
         args = self._addresses(tool, _parsed(tool, call.args))
         place = await self._placed(visit, args)
         _check_domains(visit, tool, args)
-        question = self._question(visit, args)
-        await self._approvals.ask(question, self._policy.decide(question))
+        question = await self._permitted(visit, args)
         visit.record = await self._audit.before(question)
         result = await self._run(visit, place, args)
         return completed(visit, result)
@@ -141,6 +145,42 @@ class Gate:
         visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
         return visit.tab
 
+    # decide, ask
+
+    async def _permitted(self, visit: Visit, args: msgspec.Struct) -> Question:
+        """Decide on the page as it is, and again after a person was asked: their yes holds for the one they saw."""
+        approved = ("", "", "")
+        for _ in range(MAX_ASKED + 1):
+            question = self._question(visit, args)
+            decision = self._policy.decide(question)
+            if decision.verdict == "allow":
+                return question
+            seen = (bound_to(question), decision.rule, decision.risk)
+            if (decision.verdict == "ask" and seen == approved) or not await self._asked(visit, question, decision):
+                visit.document = "" if self._approvals.is_granted(question, decision) else question.document
+                return question
+            approved = seen
+        raise Failure(
+            "approval_denied",
+            f"the page changed each time a person was asked about {visit.call.tool}",
+            suggestions=["wait until the page has come to rest, then try again"],
+        )
+
+    async def _asked(self, visit: Visit, question: Question, decision: Decision) -> bool:
+        """The call's deadline stands still meanwhile, and its session is not idle."""
+        began, session, call = time.monotonic(), visit.session, visit.call
+        if session:
+            session.busy += 1
+        try:
+            return await self._approvals.ask(
+                question, decision, progress=call.progress, dialog=call.dialog, patience_s=call.patience_s
+            )
+        finally:
+            visit.asking_s += time.monotonic() - began
+            if session:
+                session.busy -= 1
+                session.used_at = asyncio.get_running_loop().time()
+
     def _question(self, visit: Visit, args: msgspec.Struct) -> Question:
         assert visit.tool
         session, tab, given = visit.session, visit.tab, _given(args)
@@ -153,6 +193,8 @@ class Gate:
             browser=session.options.browser if session else "isolated",
             mode=session.options.mode if session else "auto",
             urls=(tab.url,) if tab else (),
+            tab=tab.name if tab else "",
+            document=tab.document.loader_id if tab else "",
         )
 
     # run
@@ -192,6 +234,8 @@ class Gate:
             await tab.ready(timeout_s)
         else:
             tab.check_open()
+        if visit.document and visit.document != tab.document.loader_id:
+            raise _another_page()
         return await self._handle(visit, tab, args)
 
     async def _handle(self, visit: Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
@@ -209,7 +253,8 @@ class Gate:
             assert visit.session
             if self.registry.find(name).needs_session:
                 args = {"session": visit.session.id, **args}
-            answer = await self.call(Call(name, args, visit.call.caller, visit.call.progress))
+            step = Call(name, args, visit.call.caller, visit.call.progress, visit.call.dialog, visit.call.patience_s)
+            answer = await self.call(step)
             return Step(answer.text, answer.data, answer.failed)
 
         return run
@@ -233,6 +278,10 @@ class Gate:
         log.debug("%s by %s: %s, %.1f ms, record %d", tool, visit.call.caller.door, outcome, took_ms, visit.record)
         if visit.record:
             self._audit.after(visit.record, outcome=outcome, duration_ms=took_ms)
+        elif outcome in REFUSED:
+            call, session = visit.call, visit.session.id if visit.session else ""
+            caller = {"caller": call.caller.key, "door": call.caller.door, "session": session}
+            self._audit.note("call_refused", tool=call.tool[:80], outcome=outcome, **caller)
 
     # what doors ask besides calls
 
@@ -298,7 +347,12 @@ class Gate:
         task.add_done_callback(self._leaving.discard)
         return task
 
+    @property
+    def approvals(self) -> Approvals:
+        return self._approvals
+
     async def close(self) -> None:
+        self._approvals.close()
         for task in self._leaving:
             task.cancel()
         await self._sessions.shut()
@@ -359,6 +413,15 @@ def _shortened(args: msgspec.Struct, tool: Tool, left_s: float) -> msgspec.Struc
     if not _times_itself(tool) or not getattr(args, "timeout_ms", None):
         return args
     return msgspec.structs.replace(args, timeout_ms=max(int(left_s * 1000), 1))
+
+
+def _another_page() -> Failure:
+    return Failure(
+        "stale_ref",
+        "the page was replaced after a person had approved this call for it",
+        suggestions=["take a new snapshot and repeat the step; the person is asked again"],
+        retryable=True,
+    )
 
 
 async def _no_progress(done: float, total: float | None, message: str) -> None:

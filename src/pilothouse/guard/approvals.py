@@ -102,8 +102,12 @@ class Approvals:
             if told == "deny":
                 raise _denied(pending)
 
+    def is_granted(self, question: Question, decision: Decision) -> bool:
+        """Whether a person has allowed it for longer than one call."""
+        return self._grants.covering(question, decision) is not None
+
     def _covers(self, question: Question, decision: Decision) -> bool:
-        if self._grants.covering(question, decision):
+        if self.is_granted(question, decision):
             return True
         self.sweep()
         ticket = self._tickets.get(bound_to(question))
@@ -229,10 +233,7 @@ class Approvals:
             return pending.shown(self._clock())
         if verdict != "allow":
             raise Failure("bad_request", "an answer is allow or deny")
-        reach = next((one for one in pending.scopes if one == (scope or pending.scopes[0])), None)
-        if reach is None:
-            hint = f"this one can be allowed for: {', '.join(pending.scopes)}"
-            raise Failure("bad_request", f"it cannot be allowed for {scope[:20]!r}", suggestions=[hint])
+        reach = _reach(pending, scope)
         await self._decreed(pending, reach, by)
         self._allow(pending, reach, by)
         return pending.shown(self._clock())
@@ -371,6 +372,14 @@ class Approvals:
     def _tell(self, event: Shown) -> None:
         for listener in tuple(self._listeners):
             listener(event)
+
+
+def _reach(pending: Pending, scope: str) -> Scope:
+    for one in pending.scopes:
+        if not scope or one == scope:
+            return one
+    hint = f"this one can be allowed for: {', '.join(pending.scopes)}"
+    raise Failure("bad_request", f"it cannot be allowed for {scope[:20]!r}", suggestions=[hint])
 
 
 def _merged(question: Question, decision: Decision) -> Key:

@@ -36,11 +36,13 @@ from pilothouse.call import Defaults
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Server, load
+from pilothouse.doors.approvals import approval_routes
 from pilothouse.doors.commands import CommandDoor
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.doors.local import LocalDoor, Open
 from pilothouse.doors.metrics import metrics_route
+from pilothouse.doors.person import PersonOnly
 from pilothouse.doors.rest import RestDoor
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
@@ -169,7 +171,7 @@ async def run(
     local = LocalDoor(doors, stop=presence.asked_to_stop)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
     rest = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
-    routes = [metrics_route(gate), *rest]
+    routes = [metrics_route(gate), *approval_routes(approvals, PersonOnly(audit)), *rest]
     app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
     http = HttpDoor(presence.at_web(app))
     presence.watch(local, http, sessions=lambda: sessions.in_use)

@@ -163,6 +163,7 @@ class Approvals:
         pending.waiters.append(waiter)
         beside = [asyncio.create_task(self._report(pending, progress))] if progress else []
         if dialog and self.client_may(pending.decision.risk):
+            patience_s = None  # its user is looking at the question
             beside.append(asyncio.create_task(self._converse(pending, dialog)))
         try:
             async with asyncio.timeout(patience_s):
@@ -220,6 +221,10 @@ class Approvals:
     def pending(self) -> list[Shown]:
         self.sweep()
         return [one.shown(self._clock()) for one in self._open.values()]
+
+    def find(self, ident: str) -> Shown | None:
+        """An open question."""
+        return self._by_id[ident].shown(self._clock()) if ident in self._by_id else None
 
     def recent(self) -> list[Shown]:
         """The last ones that ended, newest first."""

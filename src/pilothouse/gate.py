@@ -41,7 +41,6 @@ from pilothouse.tool import Access, Registry, Step, Tool
 log = logging.getLogger(__name__)
 
 GRACE_S = 0.2  # a tool may end its own wait first, with the better error
-MAX_ASKED = 3  # questions for one call, whose page is another each time
 REFUSED = frozenset({"denied", "approval_denied", "approval_pending", "unknown_tool"})
 PROBE_S = 0.4  # a page that takes longer to say anything is stuck; both together stay below a second
 
@@ -148,23 +147,18 @@ class Gate:
     # decide, ask
 
     async def _permitted(self, visit: Visit, args: msgspec.Struct) -> Question:
-        """Decide on the page as it is, and again after a person was asked: their yes holds for the one they saw."""
-        approved = ("", "", "")
-        for _ in range(MAX_ASKED + 1):
-            question = self._question(visit, args)
-            decision = self._policy.decide(question)
-            if decision.verdict == "allow":
-                return question
-            seen = (bound_to(question), decision.rule, decision.risk)
-            if (decision.verdict == "ask" and seen == approved) or not await self._asked(visit, question, decision):
-                visit.document = "" if self._approvals.is_granted(question, decision) else question.document
-                return question
-            approved = seen
-        raise Failure(
-            "approval_denied",
-            f"the page changed each time a person was asked about {visit.call.tool}",
-            suggestions=["wait until the page has come to rest, then try again"],
-        )
+        """What may happen now. Whoever was asked has said yes to the page of then: it must still be there."""
+        question = self._question(visit, args)
+        decision = self._policy.decide(question)
+        if await self._asked(visit, question, decision):
+            now = self._question(visit, args)
+            if bound_to(now) != bound_to(question):
+                raise _another_page("while a person was asked")
+            if (said := self._policy.decide(now)).verdict == "deny":
+                await self._asked(visit, now, said)
+        if decision.verdict == "ask" and not self._approvals.is_granted(question, decision):
+            visit.document = question.document
+        return question
 
     async def _asked(self, visit: Visit, question: Question, decision: Decision) -> bool:
         """The call's deadline stands still meanwhile, and its session is not idle."""
@@ -235,7 +229,7 @@ class Gate:
         else:
             tab.check_open()
         if visit.document and visit.document != tab.document.loader_id:
-            raise _another_page()
+            raise _another_page("after a person had approved the call")
         return await self._handle(visit, tab, args)
 
     async def _handle(self, visit: Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
@@ -415,10 +409,10 @@ def _shortened(args: msgspec.Struct, tool: Tool, left_s: float) -> msgspec.Struc
     return msgspec.structs.replace(args, timeout_ms=max(int(left_s * 1000), 1))
 
 
-def _another_page() -> Failure:
+def _another_page(when: str) -> Failure:
     return Failure(
         "stale_ref",
-        "the page was replaced after a person had approved this call for it",
+        f"the page was replaced {when}",
         suggestions=["take a new snapshot and repeat the step; the person is asked again"],
         retryable=True,
     )

@@ -130,11 +130,8 @@ class McpDoor:
             server.add_request_handler(method, params, _completed(handler))
         security = RequestStateSecurity(keys=[os.urandom(32)], bind_principal=lambda ctx: self.caller(ctx).key)
         # Without the tracing that the SDK puts here: nobody collects it, and it costs a tenth of a millisecond.
-        server.middleware[:] = [
-            self._attend,
-            self._tell_forgery,
-            RequestStateBoundary(security, default_audience="pilothouse"),
-        ]
+        boundary = RequestStateBoundary(security, default_audience="pilothouse")
+        server.middleware[:] = [self._attend, self._tell_forgery, boundary]
         return server
 
     # Who is calling
@@ -236,18 +233,14 @@ class McpDoor:
         return ask
 
     def _patience_s(self, ctx: Context, *, returns: bool) -> float | None:
-        if (
-            returns
-            and _is_modern(ctx.protocol_version)
-            and _shows_forms(ctx)
-            and self.gate.approvals.client_may("none")
-        ):
+        can_return = returns and _is_modern(ctx.protocol_version) and _shows_forms(ctx)
+        if can_return and self.gate.approvals.client_may("none"):
             return 0.0
         return None if _progress(ctx) else PATIENCE_S
 
     def _returned(self, ctx: Context, answer: Answer) -> Wire | None:
         """The question as the result: a client of the new generation answers by calling again."""
-        error = answer.data.get("error", {}) if answer.failed else {}
+        error: Wire = answer.data["error"] if answer.failed else {}
         if error.get("code") != "approval_pending" or not error["details"].get("client_may_answer"):
             return None
         shown = self.gate.approvals.find(error["details"]["approval"])

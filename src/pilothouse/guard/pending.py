@@ -116,11 +116,13 @@ class Pending:
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """How far an approval may reach, the usual one first. High risk is approved call by call."""
+        """How far an approval may reach, the usual one first. High risk is approved call by call; what is asked once
+        for a domain is answered once for it."""
+        if self.decision.once_for and self.question.session:
+            return ("domain",)
         if not self.question.session or self.decision.risk == "high":
             return ("once",)
-        reach: tuple[Scope, ...] = ("once", "session", "domain") if self.domain else ("once", "session")
-        return tuple(sorted(reach, key=lambda one: one != "domain")) if self.decision.once_for else reach
+        return ("once", "session", "domain") if self.domain else ("once", "session")
 
     def shown(self, now: float) -> dict[str, Any]:
         """All that a person needs to know, and nothing that they should not read on a screen."""

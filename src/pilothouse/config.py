@@ -84,6 +84,16 @@ class Network(msgspec.Struct, frozen=True):
     body_max_bytes: Annotated[int, Meta(ge=0, description="Bytes shown of a request's or response's body.")] = 102_400
 
 
+class Approvals(msgspec.Struct, frozen=True):
+    timeout_s: Annotated[
+        float, Meta(ge=1, le=3_600, description="A question that nobody answers for so many seconds is denied.")
+    ] = 60
+    client_answers: Annotated[
+        Literal["never", "low", "medium"],
+        Meta(description="Up to which risk the dialog of an agent's own client may approve."),
+    ] = "never"
+
+
 class Log(msgspec.Struct, frozen=True):
     level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="What goes to stderr.")] = "info"
     format: Annotated[Literal["json", "text"], Meta(description="How a line of the log is written.")] = "json"
@@ -149,6 +159,7 @@ class Config(msgspec.Struct, frozen=True):
     snapshot: Snapshot = Snapshot()
     files: Files = Files()
     network: Network = Network()
+    approvals: Approvals = Approvals()
     log: Log = Log()
     profiles: list[Profile] = []
 

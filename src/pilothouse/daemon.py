@@ -36,11 +36,13 @@ from pilothouse.call import Defaults
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Limits, Server, load
+from pilothouse.doors.approvals import approval_routes
 from pilothouse.doors.commands import CommandDoor
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.doors.local import LocalDoor, Open
 from pilothouse.doors.metrics import metrics_route
+from pilothouse.doors.person import PersonOnly
 from pilothouse.doors.policy import PolicyDoor
 from pilothouse.doors.rest import RestDoor
 from pilothouse.errors import Failure
@@ -163,11 +165,13 @@ async def run(
     policy = Policy(rules or rulebook.read(), own_ports=own_ports, private=(home,))
     rates = Rates()
     pace = _Pace(rates, policy, settings.limits.requests_per_minute)
+    approvals = Approvals()
+    approvals.adjust(**msgspec.structs.asdict(settings.approvals))
     gate = Gate(
         _registry(),
         sessions,
         policy,
-        Approvals(),
+        approvals,
         audit,
         timeout_ms=settings.limits.tool_timeout_ms,
         forbidden_ports=own_ports,
@@ -180,7 +184,11 @@ async def run(
     local = LocalDoor(doors, stop=presence.asked_to_stop)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
     rest = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
-    routes = [metrics_route(gate), *PolicyDoor(policy, rulebook, gate.registry, audit).routes(), *rest]
+    people = [
+        *PolicyDoor(policy, rulebook, gate.registry, audit).routes(),
+        *approval_routes(approvals, PersonOnly(audit)),
+    ]
+    routes = [metrics_route(gate), *people, *rest]
     app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
     http = HttpDoor(presence.at_web(app))
     presence.watch(local, http, sessions=lambda: sessions.in_use)
@@ -202,6 +210,7 @@ async def run(
             task.cancel()
         _end_soon()
         instance.withdraw(str(home))
+        approvals.close()  # nobody waits for an answer that cannot come
         await _close(DOORS_CLOSE_S, mcp.close, local.close, http.close)
         await _close(GATE_CLOSE_S, gate.close)
         sluice.close()
@@ -317,6 +326,7 @@ def _apply(sessions: Sessions, gate: Gate, pace: _Pace, settings: Config) -> Non
     """What a running house can change."""
     pace.configure(settings.limits.requests_per_minute)
     gate.timeout_ms = settings.limits.tool_timeout_ms
+    gate.approvals.adjust(**msgspec.structs.asdict(settings.approvals))
     sessions.adjust(
         max_sessions=settings.limits.sessions,
         idle_s=settings.limits.idle_minutes * 60,

@@ -32,6 +32,7 @@ from pilothouse.guard.audit import Audit
 from pilothouse.guard.budget import Budget
 from pilothouse.guard.domains import read_domains
 from pilothouse.guard.patterns import LISTABLE
+from pilothouse.guard.pending import bound_to
 from pilothouse.guard.policy import Decision, Policy, Question, denial
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_text, redact_tree
@@ -43,6 +44,7 @@ from pilothouse.tool import Access, Registry, Step, Tool
 log = logging.getLogger(__name__)
 
 GRACE_S = 0.2  # a tool may end its own wait first, with the better error
+REFUSED = frozenset({"denied", "approval_denied", "approval_pending", "unknown_tool"})
 PROBE_S = 0.4  # a page that takes longer to say anything is stuck; both together stay below a second
 
 
@@ -63,7 +65,7 @@ class Gate:
         self.registry = registry
         self._sessions = sessions
         self._policy = policy
-        self._approvals = approvals
+        self.approvals = approvals
         self._audit = audit
         self.timeout_ms = timeout_ms
         self._forbidden_ports = forbidden_ports or set()
@@ -71,6 +73,8 @@ class Gate:
         self._budget = budget or Budget()
         self.metrics = Metrics()
         self._leaving: set[asyncio.Task[None]] = set()
+        approvals.record_in(audit)
+        sessions.on_closed = approvals.session_closed
 
     async def call(self, call: Call) -> Answer:
         """Always an answer; only a cancelled call raises."""
@@ -161,9 +165,10 @@ class Gate:
         question = self._question(visit, args)
         if visit.tool and visit.tool.runner_name:  # it does nothing itself: each step is asked about
             return question
-        asked = [await self._approvals.ask(question, said) for said in self._policy.weigh(question)]
+        asked = [await self._asked(visit, question, said) for said in self._policy.weigh(question)]
         if any(asked):
-            if (now := self._question(visit, args)) != question:
+            now = self._question(visit, args)
+            if bound_to(now) != bound_to(question):
                 raise _replaced("while a person was asked")
             for said in self._policy.weigh(now):
                 if said.verdict == "deny":
@@ -171,6 +176,23 @@ class Gate:
         if visit.tool and visit.tool.scope == "Tab" and not visit.tool.leaves:
             self._check_frames(visit, question)
         return question
+
+    async def _asked(self, visit: Visit, question: Question, decision: Decision) -> bool:
+        """The call's deadline stands still meanwhile, and its session is not idle."""
+        if decision.verdict == "allow":
+            return False
+        began, session, call = time.monotonic(), visit.session, visit.call
+        if session:
+            session.busy += 1
+        try:
+            return await self.approvals.ask(
+                question, decision, progress=call.progress, dialog=call.dialog, patience_s=call.patience_s
+            )
+        finally:
+            visit.asking_s += time.monotonic() - began
+            if session:
+                session.busy -= 1
+                session.used_at = asyncio.get_running_loop().time()
 
     def _question(self, visit: Visit, args: msgspec.Struct) -> Question:
         assert visit.tool
@@ -206,10 +228,11 @@ class Gate:
         assert visit.tool
         if (tab.document.loader_id, _urls(visit.tool, tab, args)) == (question.document, question.urls):
             return
-        for said in self._policy.weigh(self._question(visit, args)):
+        now = self._question(visit, args)
+        for said in self._policy.weigh(now):
             if said.verdict == "deny":
                 raise denial(said, question.tool)
-            if said.verdict == "ask":
+            if said.verdict == "ask" and not self.approvals.is_granted(now, said):
                 raise _replaced("while the call waited for its turn")
 
     # look again
@@ -227,7 +250,7 @@ class Gate:
                 if said.verdict == "deny":
                     raise _withheld(said, question.tool)
                 asked = msgspec.structs.replace(question, access=Access.VISIT, urls=(url,), aims=())
-                await self._approvals.ask(asked, said)
+                await self._asked(visit, asked, said)
             if visit.tab and visit.tool and not visit.tool.leaves:
                 self._check_frames(visit, question)
         except Failure:
@@ -305,7 +328,8 @@ class Gate:
             assert visit.session
             if self.registry.find(name).needs_session:
                 args = {"session": visit.session.id, **args}
-            answer = await self.call(Call(name, args, visit.call.caller, visit.call.progress))
+            step = Call(name, args, visit.call.caller, visit.call.progress, visit.call.dialog, visit.call.patience_s)
+            answer = await self.call(step)
             return Step(answer.text, answer.data, answer.failed)
 
         return run
@@ -329,6 +353,10 @@ class Gate:
         log.debug("%s by %s: %s, %.1f ms, record %d", tool, visit.call.caller.door, outcome, took_ms, visit.record)
         if visit.record:
             self._audit.after(visit.record, outcome=outcome, duration_ms=took_ms)
+        elif outcome in REFUSED:
+            call, session = visit.call, visit.session.id if visit.session else ""
+            caller = {"caller": call.caller.key, "door": call.caller.door, "session": session}
+            self._audit.note("call_refused", tool=call.tool[:80], outcome=outcome, **caller)
 
     # what doors ask besides calls
 
@@ -396,6 +424,7 @@ class Gate:
         return task
 
     async def close(self) -> None:
+        self.approvals.close()
         for task in self._leaving:
             task.cancel()
         await self._sessions.shut()

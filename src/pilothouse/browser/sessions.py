@@ -70,6 +70,7 @@ class Sessions:
         self._open: dict[str, Session] = {}
         self._ended: OrderedDict[str, str] = OrderedDict()
         self._listeners: set[Listener] = set()
+        self.on_closed: Callable[[str], None] = lambda session_id: None  # whatever was allowed in it ends with it
         self._endings: set[asyncio.Task[None]] = set()
         self._fell_idle: dict[str, Owner] = {}  # so that who comes back learns why the session is gone
         self.warden = Warden(bounds, self._open.values)
@@ -216,6 +217,7 @@ class Sessions:
                 self._ended[session.id] = why
                 while len(self._ended) > ENDED_KEPT:
                     self._ended.popitem(last=False)
+            self.on_closed(session.id)
             await asyncio.shield(self._end(session))  # nobody else can close it any more
 
     async def end_browser(self, profile_id: str, why: str) -> int:

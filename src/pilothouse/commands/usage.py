@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Entry = dict[str, Any]
 
 _COLUMN = 26
+_ALTERNATIVES = "e12, CSS, text=…, label=… or role=…[name=…]; of several --{} the first that is there is taken"
 _EVERY = [
     ("--json", "the whole answer as JSON"),
     ("-o, --output FILE", "put the picture or file there; - is stdout"),
@@ -123,7 +124,7 @@ def _placeholder(parameter: Entry) -> str:
     if kind == "choice":
         return "|".join(parameter["choices"])
     if kind == "list":
-        return f"{_placeholder(parameter['of'])}…"
+        return f"{_placeholder(parameter['of']).removesuffix('…')}…"
     if kind == "object":
         return ",".join(f"{name}=…" for name in parameter["fields"])
     return {"string": "TEXT", "integer": "N", "number": "N", "map": "key=value,…"}.get(kind, "JSON")
@@ -136,8 +137,10 @@ def _meaning(parameter: Entry) -> str:
     low, high = parameter.get("least"), parameter.get("most")
     if low is not None and high is not None:
         notes.append(f"{low} to {high}")
-    if parameter["kind"] == "list" or parameter.get("many"):
+    if parameter["kind"] == "list":
         notes.append("can be given more than once")
+    elif parameter.get("many"):
+        notes.append(_ALTERNATIVES.format(parameter["name"].replace("_", "-")))
     default = parameter.get("default")
     if default is not None and not isinstance(default, bool | list | dict):
         notes.append(f"default: {default}")

@@ -21,7 +21,7 @@ _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 _CODE = {"body", "body_base64", "expression", "footer", "function", "header", "script"}
 _TEXTS = {"content", "text", "value"}
 _LONG = 20_000
-_PATHS = {"paths"}  # of files here: the daemon stands in another directory
+PATHS = {"paths"}  # of files here: the daemon stands in another directory
 MAX_INPUT_BYTES = 4 * 1024 * 1024
 
 
@@ -140,8 +140,8 @@ class _Reading:
     def _give(self, parameter: Entry, text: str, *, split: bool) -> None:
         name = parameter["name"]
         if parameter["kind"] == "list":
-            items = _items(parameter, text, split=split and name not in _PATHS)
-            self.args.setdefault(name, []).extend(map(_absolute, items) if name in _PATHS else items)
+            items = _items(parameter, text, split=split and name not in PATHS)
+            self.args.setdefault(name, []).extend(map(_absolute, items) if name in PATHS else items)
             return
         value = read_value(parameter, text, name)
         if name in self.args and parameter.get("many"):
@@ -158,7 +158,7 @@ def positional(tool: Entry) -> list[Entry]:
     own = [one for one in tool["parameters"] if not one.get("place")]
     required = [one for one in own if one.get("required")]
     first = [one for one in own[:1] if one["kind"] in _ALONE and one["name"] != "timeout_ms"]
-    return required or [*first, *(one for one in own[1:2] if one["name"] in _PATHS)]
+    return required or [*first, *(one for one in own[1:2] if one["name"] in PATHS)]
 
 
 def is_long(parameter: Entry) -> bool:

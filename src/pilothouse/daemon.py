@@ -123,13 +123,9 @@ def serve(
                 rules=rules,
             )
             runner.run(house)
-    except instance.StartError as error:
-        return _say_why(error, instance.HELD)
-    except PortTaken as error:
-        return _say_why(error, instance.PORT_TAKEN)
     except Failure as error:
         return _say_why(error, 2 if error.code == "bad_request" else 1)
-    except OSError as error:
+    except (instance.StartError, PortTaken, OSError) as error:
         return _say_why(error, 1)
     return 0
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser.navigate import short
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.watch import Event
 from pilothouse.call import Answer, Visit
@@ -48,8 +49,8 @@ def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
         return
     if tab and not tab.closed and tab.url != tab.told_url:
         tab.told_url = data["url"] = tab.url
-        if tab.url not in "\n".join(lines):
-            lines.append(f'now at {tab.url} "{tab.title}"')
+        if short(tab.url) not in "\n".join(lines):
+            lines.append(f'now at {short(tab.url)} "{tab.title}"')
     events = [event for event in session.watch.unseen() if event.kind != "navigation" and not _is_hidden(event, visit)]
     if events:
         data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]

@@ -20,6 +20,7 @@ from pilothouse.browser.tab import Tab
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.watch import Watch
 from pilothouse.errors import Failure
+from pilothouse.result import counted
 
 POPUP_FRESH_S = 10.0  # for so long a tab that a page opened counts as the next one
 
@@ -159,7 +160,7 @@ class Session:
         if len(self._tabs) >= self._terms.max_tabs:
             raise Failure(
                 "over_limit",
-                f"this session has {len(self._tabs)} tabs, the most it may have",
+                f"this session has {counted(len(self._tabs), 'tab')}, the most it may have",
                 suggestions=["close_tab what is not needed", "or raise limits.tabs_per_session"],
             )
 

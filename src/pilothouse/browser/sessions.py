@@ -26,6 +26,7 @@ from pilothouse.browser.terms import Terms
 from pilothouse.browser.warden import Bounds, Cost, Warden
 from pilothouse.browser.watch import Event
 from pilothouse.errors import Failure
+from pilothouse.result import counted
 
 log = logging.getLogger(__name__)
 
@@ -114,7 +115,7 @@ class Sessions:
         when = f"or try again in {seconds} s at the latest" if seconds else "or try again when one has ended"
         return Failure(
             "over_limit",
-            f"{len(self._open)} sessions are open, the most there may be",
+            f"{counted(len(self._open), 'session')} open, the most there may be",
             details={"retry_after_s": seconds} if seconds else {},
             suggestions=[f"close_session what is not needed, {when}", "limits.sessions raises it"],
         )

@@ -3,7 +3,6 @@
 Above: admin. Below: line, for what only the daemon knows; the system's table of processes for the rest.
 """
 
-import json
 import os
 from typing import Any
 
@@ -17,11 +16,11 @@ Entry = dict[str, Any]
 ASK_TIMEOUT_S = 3.0
 
 
-def describe_status(home: str, info: Entry | None, *, as_json: bool) -> str:
+def look(home: str, info: Entry | None) -> Entry:
+    """What there is to know, given what the daemon published."""
     if info is None:
-        return json.dumps({"running": False, "home": home}) if as_json else f"not running\nhome: {home}"
-    found = {"running": True, "home": home, **info, **_inside(), **processes(int(info["pid"]))}
-    return json.dumps(found) if as_json else _text(found)
+        return {"running": False, "home": home}
+    return {"running": True, "home": home, **info, **_inside(), **processes(int(info["pid"]))}
 
 
 def _inside() -> Entry:
@@ -58,7 +57,9 @@ def processes(pid: int) -> Entry:
     }
 
 
-def _text(found: Entry) -> str:
+def describe(found: Entry) -> str:
+    if not found["running"]:
+        return f"not running\nhome: {found['home']}"
     lines = [f"running: {found['url']}, pid {found['pid']}, version {found['version']}", f"home: {found['home']}"]
     if not found["answers"]:
         lines.append(f"it does not answer within {ASK_TIMEOUT_S:.0f} s; `pilothouse stop` ends it")

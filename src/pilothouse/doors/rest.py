@@ -64,7 +64,8 @@ class RestDoor:
     def caller(self, scope: Scope) -> Caller:
         """REST has no connections: a caller is its key."""
         if "pilothouse.key" not in scope:
-            raise Refused(403, Failure("unauthorized", "this door takes an agent's key"))
+            hint = "send the one in agent.key"
+            raise Refused(403, Failure("unauthorized", "this door takes an agent's key", suggestions=[hint]))
         return Caller(scope["pilothouse.key"], connection="", door="rest", defaults=self._defaults)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from pilothouse.guard.address import Address, authority
 from pilothouse.guard.domains import read_domains
-from pilothouse.guard.policy import Decision
+from pilothouse.guard.policy import Decision, Verdict
 from pilothouse.guard.view import Hosts, Watch
 
 ALL = ("*",)
@@ -52,8 +52,8 @@ class ByHand:
     def document(self, url: str) -> Decision:
         scheme = url.partition(":")[0]
         if scheme not in ("http", "https"):
-            verdict = "allow" if scheme in self.only else "deny"
-            return Decision(verdict, "schemes", why="" if verdict == "allow" else f"{scheme}: is not listed")
+            listed = scheme in self.only
+            return Decision("allow" if listed else "deny", "schemes", why="" if listed else f"{scheme}: is not listed")
         host, _ = authority(url)
         verdict = self._verdict(host)
         return Decision(verdict, f"the rule for {host}", why=f"{host} is not allowed" if verdict == "deny" else "")
@@ -61,5 +61,5 @@ class ByHand:
     def resources(self, document_url: str) -> Hosts | None:
         return self.lists.get(authority(document_url)[0]) if document_url.startswith("http") else None
 
-    def _verdict(self, host: str) -> str:
+    def _verdict(self, host: str) -> Verdict:
         return "ask" if host in self.ask else "allow" if self.documents == ALL or host in self.documents else "deny"

@@ -49,6 +49,7 @@ from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
+from pilothouse.guard.border import Borders
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
@@ -155,14 +156,16 @@ async def run(
     keys.person()
     own_ports = {port}
     sluice = Sluice(settings.network.hosts, own_ports)
-    sessions = _sessions(settings, home, sluice, Profiles(home, file))
-    audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     rulebook = rulebook or Rulebook(home / NAME)
     policy = Policy(rules or rulebook.read(), own_ports=own_ports, private=(home,))
-    rates = Rates()
-    pace = _Pace(rates, policy, settings.limits.requests_per_minute)
     approvals = Approvals()
     approvals.adjust(**msgspec.structs.asdict(settings.approvals))
+    borders = Borders(policy.view, approvals.ask)
+    policy.on_change(borders.changed)
+    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders)
+    audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
+    rates = Rates()
+    pace = _Pace(rates, policy, settings.limits.requests_per_minute)
     gate = Gate(
         _registry(),
         sessions,
@@ -260,9 +263,10 @@ def _import_mcp() -> Any:
     return importlib.import_module("pilothouse.doors.mcp")
 
 
-def _sessions(settings: Config, home: Path, sluice: Sluice, profiles: Profiles) -> Sessions:
+def _sessions(settings: Config, home: Path, sluice: Sluice, profiles: Profiles, borders: Borders) -> Sessions:
     launcher = Launcher(settings.browser, home)
-    pools = {headless: Pool(partial(launcher.start, headless=headless), sluice.open) for headless in (True, False)}
+    gateway = sluice.open_closed
+    pools = {headless: Pool(partial(launcher.start, headless=headless), gateway) for headless in (True, False)}
     if settings.browser.prewarm:
         pools[settings.browser.headless].warm_up()
     limits, vault = settings.limits, Vault(home, system_keyring)
@@ -272,7 +276,8 @@ def _sessions(settings: Config, home: Path, sluice: Sluice, profiles: Profiles) 
         home / "sessions",
         max_sessions=limits.sessions,
         idle_s=limits.idle_minutes * 60,
-        browsers=Browsers(profiles, launcher, sluice.open, home / "browsers"),
+        browsers=Browsers(profiles, launcher, gateway, home / "browsers"),
+        border=borders.open,
         terms=_terms(settings, fixed),
         bounds=_bounds(settings),
         keep_s=settings.files.keep_hours * 3600,

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser.border import Refusal
 from pilothouse.browser.network import Request
 from pilothouse.browser.settle import Mark, arrived, settle
 from pilothouse.browser.stuck import free
@@ -201,6 +202,8 @@ def _failed(tab: Tab, url: str, error: str, request: Request | None, again: str 
     last = request.whole_url if request else url
     shown = short(url)
     details = {"error": error, "url": shown}
+    if refusal := tab.refusal(last):
+        return _refused(shown, refusal, details)
     if request and request.blocked:
         advice = "clear_intercepts takes the session's rules back"
         return Failure(
@@ -216,6 +219,17 @@ def _failed(tab: Tab, url: str, error: str, request: Request | None, again: str 
         return Failure("denied", f"{shown}: {why}", details=details, suggestions=[advice])
     words, advice = _WORDS.get(error, (error, "check that the server runs and the address is right"))
     return Failure("navigation_failed", f"{shown}: {why or words}{again}", details=details, suggestions=[advice])
+
+
+def _refused(shown: str, refusal: Refusal, details: dict[str, str]) -> Failure:
+    """A person reads the line; an agent cannot add it."""
+    told = {"rule": refusal.rule, "line": refusal.line}
+    return Failure(
+        "denied",
+        f"{shown}: {refusal.why}",
+        details={**details, **{name: text for name, text in told.items() if text}},
+        suggestions=["go to an address that is allowed", "or let a person change policy.toml"],
+    )
 
 
 async def _arrive(tab: Tab, before: Document | None, wait_until: str, end: float) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser.border import Border, OpenBorder
 from pilothouse.browser.browser import Context
 from pilothouse.browser.browsers import Browsers, Wish
 from pilothouse.browser.folders import Folders
@@ -61,8 +62,10 @@ class Sessions:
         bounds: Bounds = Bounds(),
         keep_s: float = 24 * 3600,
         browsers: Browsers | None = None,
+        border: OpenBorder | None = None,
     ) -> None:
         self.pools = pools
+        self._border = border
         self.browsers = browsers
         self._folder = folder
         self._max_sessions = max_sessions
@@ -95,6 +98,7 @@ class Sessions:
             folder=self._folder / session_id,
             terms=self.terms,
             take=take,
+            border=self._border_of(session_id, owner, options),
         )
         self._open[session_id] = session
         session.watch.subscribe(lambda event: self._tell(owner, event))
@@ -106,6 +110,11 @@ class Sessions:
             self._end(session)  # it may have a context already; who gave up does not wait for its end
             raise
         return session
+
+    def _border_of(self, session_id: str, owner: Owner, options: Options) -> Border | None:
+        if self._border is None:
+            return None
+        return self._border(session_id, caller=owner[0], browser=options.browser, mode=options.mode)
 
     def _full(self) -> Failure:
         """The latest time that a place can become free is when the session that was idle longest is closed."""

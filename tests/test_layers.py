@@ -18,19 +18,19 @@ pytestmark = promise("C04", "A01")
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "pilothouse"
-GROUND = {"errors", "result", "schema", "tool", "config", "home", "metrics"}
+GROUND = {"errors", "result", "schema", "tool", "config", "home", "metrics", "written"}
 
 # A name is a room or one module of it. Every room may import itself, and the package for its version.
 MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(GROUND, GROUND),
     "cdp": {"errors"},
     "tables": {"errors"},
-    "profiles": {"config", "tables", "errors"},
+    "profiles": {"config", "tables", "written", "errors"},
     "providers": {"cdp", "config", "errors"},
     "browser": {"cdp", "profiles", "result", "errors"},
-    "guard": {"tool", "config", "result", "errors"},
+    "guard": {"tool", "config", "result", "written", "errors"},
     "tools": {"browser", "profiles", "tool", "result", "errors"},
-    "call": {"browser", "tool", "result", "errors"},
+    "call": {"browser", "guard.policy", "tool", "result", "errors"},
     "telling": {"call", "browser", "guard", "result", "errors"},
     "gate": {"call", "telling", "guard", "browser", "cdp.connection", "metrics", "tool", "result", "errors"},
     "doors": {
@@ -45,19 +45,33 @@ MAY_IMPORT: dict[str, set[str]] = {
         "result",
         "errors",
     },
-    "instance": {"home"},
+    "instance": {"home", "written"},
     "reach": {"instance"},
     "bridge": {"instance", "reach", "home", "errors"},
     "log": {"guard.redact", "config", "errors", "instance"},
     "presence": set(),
     "reload": {"config", "errors"},
-    "commands": {"reach", "instance", "home", "errors", "config", "tool", "tools", "providers", "admin"},
+    "commands": {
+        "reach",
+        "instance",
+        "home",
+        "written",
+        "errors",
+        "config",
+        "tool",
+        "tools",
+        "providers",
+        "guard.audit",
+        "guard.chain",
+        "guard.keys",
+        "admin",
+    },
     "admin": {"commands", "bridge", "daemon", "instance", "home", "profiles", "errors"},
     "entry": {"commands", "bridge", "admin", "instance"},
 }
 KNOWS_EVERY_ROOM = {"daemon"}
 SPEAKS_CDP = {"browser", "providers", "cdp"}
-STDLIB_ONLY = ["__init__.py", "entry.py", "bridge.py", "reach.py", "instance.py", "home.py", "errors.py"]
+STDLIB_ONLY = ["__init__.py", "entry.py", "bridge.py", "reach.py", "instance.py", "home.py", "errors.py", "written.py"]
 STDLIB_ONLY += [
     f"commands/{name}.py"
     for name in (

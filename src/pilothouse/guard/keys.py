@@ -13,6 +13,7 @@ import stat
 from pathlib import Path
 
 from pilothouse.errors import Failure
+from pilothouse.written import create
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _MAX_BYTES = 4096
@@ -78,22 +79,13 @@ def _read_or_make(path: Path) -> str:
 
 
 def _make(path: Path) -> str:
-    """Written beside and linked into place: two daemons that start together agree, and nobody reads half a key."""
+    """Two daemons that start together agree: what the first one made is read by both."""
     secret = secrets.token_urlsafe(32)
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secret + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(draft, path)
-    except FileExistsError:
-        pass
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        create(path, f"{secret}\n".encode())
     except OSError as error:
         raise Failure("system", f"cannot make the key file {path}: {error.strerror}") from None
-    finally:
-        draft.unlink(missing_ok=True)
     found = _read(path)
     if found is None:
         raise Failure("system", f"the key file {path} vanished while it was made")

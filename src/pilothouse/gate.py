@@ -73,6 +73,7 @@ class Gate:
         try:
             answer = await self._walk(visit)
         except Failure as failure:
+            self._refused(visit, failure)
             answer = failed(visit, failure)
         except (ProtocolError, WorldGone) as error:
             answer = failed(visit, _translated(error))
@@ -91,9 +92,10 @@ class Gate:
         args = self._addresses(tool, _parsed(tool, call.args))
         place = await self._placed(visit, args)
         _check_domains(visit, tool, args)
-        question = self._question(visit, args)
-        await self._approvals.ask(question, self._policy.decide(question))
-        visit.record = await self._audit.before(question)
+        visit.question = question = self._question(visit, args)
+        visit.decision = decision = self._policy.decide(question)
+        await self._approvals.ask(question, decision)
+        visit.record = await self._audit.before(question, decision)
         result = await self._run(visit, place, args)
         return completed(visit, result)
 
@@ -227,6 +229,16 @@ class Gate:
         hint = looking if visit.session else "try again: the browser may still be starting"
         return Failure("timeout", what, suggestions=[hint])
 
+    def _refused(self, visit: Visit, failure: Failure) -> None:
+        """What a rule, a person or a limit kept from happening stands in the log too."""
+        if visit.record:
+            return
+        if failure.category == "security":
+            question = visit.question or _early_question(visit)
+            self._audit.refused(question, outcome=failure.code, why=failure.message, decision=visit.decision)
+        elif failure.code == "over_limit":
+            self._audit.limited(visit.call.caller.key, failure.message)
+
     def _note(self, visit: Visit, outcome: str) -> None:
         tool, took_ms = visit.tool.name if visit.tool else UNKNOWN, visit.elapsed_ms
         self.metrics.called(tool, outcome, took_ms / 1000)
@@ -317,6 +329,20 @@ def _parsed(tool: Tool, args: dict[str, Any]) -> msgspec.Struct:
         return tool.parse(args)
     except UnicodeEncodeError:
         raise Failure("bad_request", f"{tool.name}: a name among the arguments is no Unicode text") from None
+
+
+def _early_question(visit: Visit) -> Question:
+    """What is refused before anything was asked has no more than a name and addresses."""
+    tool, given = visit.tool, visit.call.args
+    urls = [given.get(name) for name in (tool.url_names if tool else ())]
+    return Question(
+        caller=visit.call.caller.key,
+        session=visit.session.id if visit.session else "",
+        tool=tool.name if tool else visit.call.tool[:80],
+        access=tool.access if tool else Access.READ,
+        args={},
+        urls=tuple(url for url in urls if isinstance(url, str)),
+    )
 
 
 def _check_domains(visit: Visit, tool: Tool, args: msgspec.Struct) -> None:

@@ -73,6 +73,24 @@ def test_what_fails_leaves_the_old_file_and_no_draft(tmp_path: Path):
     assert [one.name for one in tmp_path.iterdir()] == ["a"]
 
 
+def test_much_data_comes_piece_by_piece(tmp_path: Path):
+    path = tmp_path / "a"
+    with written.writing(path) as file:
+        file.write(b"one")
+        assert not path.exists()
+        file.write(b"two")
+    assert (path.read_bytes(), mode(path)) == (b"onetwo", 0o600)
+    with pytest.raises(FileExistsError), written.writing(path) as file:
+        file.write(b"three")
+    with pytest.raises(ZeroDivisionError), written.writing(path, over=True) as file:
+        file.write(b"%d" % (1 // 0))
+    assert path.read_bytes() == b"onetwo"
+    with written.writing(path, over=True) as file:
+        file.write(b"three")
+    assert path.read_bytes() == b"three"
+    assert [one.name for one in tmp_path.iterdir()] == ["a"]
+
+
 def test_it_is_on_the_disk_before_it_is_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     done: list[str] = []
     sync, move = os.fsync, os.replace

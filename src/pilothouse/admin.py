@@ -23,7 +23,7 @@ from pilothouse.home import directory
 
 STOP_TIMEOUT_S = 5.0
 LINGER_S = 30 * 60.0
-OWN_FILES = ("demo", "doctor", "install")
+OWN_FILES = ("backup", "demo", "doctor", "install", "key", "log", "restore")
 
 
 class Commands(click.Group):

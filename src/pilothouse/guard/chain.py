@@ -139,9 +139,13 @@ def tail(path: Path, count: int) -> list[dict[str, Any]]:
 def records(path: Path) -> Iterator[dict[str, Any]]:
     """Every whole record of a log, oldest first."""
     for one in files(path):
-        for line in _lines(one, None):
-            if record := unseal(line):
-                yield record
+        yield from (record for _, record in read(one) if record)
+
+
+def read(path: Path) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
+    """The lines of one file, each with its record; None where there is none, or it was changed."""
+    for line in _lines(path, None):
+        yield line, unseal(line)
 
 
 def verify(paths: Sequence[Path], *, part: bool = False, seen: Collection[str] = ()) -> Report:

@@ -11,6 +11,7 @@ import re
 import secrets
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
 from pilothouse.errors import Failure
 from pilothouse.written import create
@@ -20,6 +21,13 @@ _MAX_BYTES = 4096
 # A link may lead anywhere, and opening a named pipe would wait for ever.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _log = logging.getLogger(__name__)
+
+
+class Key(NamedTuple):
+    """One that was just made."""
+
+    secret: str
+    path: Path
 
 
 class Keys:
@@ -37,9 +45,38 @@ class Keys:
         """The secret of the person's key, made if there is none yet."""
         return _read_or_make(self._home / "person.key")
 
+    def add(self, name: str) -> Key:
+        """A new agent key; one that is there already is not shown again, for whoever asks may be another."""
+        path = self._path(name)
+        if path.exists():
+            raise Failure(
+                "bad_request",
+                f"there is a key {name} already, in {path}",
+                suggestions=[
+                    f"pilothouse key revoke {name}  # then add it again, if it was lost",
+                    "or choose another name",
+                ],
+            )
+        return Key(_make(path), path)
+
+    def revoke(self, name: str) -> None:
+        """The key opens nothing from now on; what a door is still saying to it ends too."""
+        try:
+            self._path(name).unlink()
+        except FileNotFoundError:
+            known = ", ".join(self.names())
+            hint = f"keys: {known}" if known else "there is none"
+            raise Failure("not_found", f"there is no key {name}", suggestions=[hint]) from None
+        except OSError as error:
+            raise Failure("system", f"cannot remove the key {name}: {error.strerror}") from None
+
+    def made_at(self, name: str) -> float:
+        """When, in seconds since 1970: a key file is written once."""
+        return self._path(name).stat().st_mtime
+
     def names(self) -> list[str]:
         """The agent keys that exist."""
-        more = sorted(path.stem for path in (self._home / "keys").glob("*.key") if _NAME.fullmatch(path.stem))
+        more = sorted(path.stem for path in (self._home / "keys").glob("*.key") if _is_name(path.stem))
         return (["default"] if self._path("default").exists() else []) + [name for name in more if name != "default"]
 
     def who(self, secret: str) -> str | None:
@@ -68,9 +105,14 @@ class Keys:
         return [(f"agent:{name}", self._path(name)) for name in self.names()] + [("person", self._home / "person.key")]
 
     def _path(self, name: str) -> Path:
-        if not _NAME.fullmatch(name):
+        if not _is_name(name):
             raise Failure("bad_request", f"{name[:40]!r} is no key name: use a-z, 0-9, - and _, at most 32")
         return self._home / "agent.key" if name == "default" else self._home / "keys" / f"{name}.key"
+
+
+def _is_name(name: str) -> bool:
+    """An agent called `person` would look like one in the log."""
+    return _NAME.fullmatch(name) is not None and name != "person"
 
 
 def _read_or_make(path: Path) -> str:

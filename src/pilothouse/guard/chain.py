@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import msgspec
 
 START = "0" * 64
 _SEAL = re.compile(rb'(.*),"hash":"([0-9a-f]{64})"\}', re.DOTALL)
-_TAIL_BYTES = 131_072
+MAX_TAIL_BYTES = 131_072
 _MAX_FAULTS = 100
 _READ_AGAIN = 5
 # What else a record of a kind must have for us to follow it.
@@ -115,7 +115,7 @@ def last(path: Path) -> Link:
 def last_of(path: Path) -> Link:
     """The last whole record of one file."""
     torn = 0
-    for limit in (_TAIL_BYTES, None):
+    for limit in (MAX_TAIL_BYTES, None):
         torn = 0
         for line in reversed(_lines(path, limit)):
             if record := unseal(line):
@@ -153,10 +153,15 @@ def verify(paths: Sequence[Path], *, part: bool = False, seen: Collection[str] =
 
     A `part` may begin anywhere. `seen` are hashes that somebody noted down earlier: the report says which it met.
     """
+    return verify_lines(((path.name, _lines(path, None)) for path in paths), part=part, seen=seen)
+
+
+def verify_lines(named: Iterable[tuple[str, list[bytes]]], *, part: bool = False, seen: Collection[str] = ()) -> Report:
+    """The same for files that somebody has read already."""
     reader = _Reader(frozenset(seen))
-    for path in paths:
-        for number, line in enumerate(_lines(path, None), 1):
-            reader.read(line, (path.name, number))
+    for name, lines in named:
+        for number, line in enumerate(lines, 1):
+            reader.read(line, (name, number))
     return reader.finish(part=part)
 
 

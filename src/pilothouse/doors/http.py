@@ -108,7 +108,7 @@ class Front:
 
     def _while_known(self, scope: Scope, send: Send) -> Send:
         """What is told for long, by a stream or a WebSocket, ends soon after the key behind it was revoked."""
-        owner, secret = scope.get("pilothouse.who"), _secret(Headers(scope=scope))
+        owner = scope.get("pilothouse.who")
         looked_at, over = time.monotonic(), False
 
         async def checked(message: Message) -> None:
@@ -118,7 +118,7 @@ class Front:
             lasting = message["type"] == "websocket.send" or message.get("more_body", False)
             if lasting and owner and time.monotonic() - looked_at > RECHECK_S:
                 looked_at = time.monotonic()
-                over = self._owner(scope, secret) != owner
+                over = self._owner(scope, _secret(Headers(scope=scope))) != owner
             await send(_END_OF[scope["type"]] if over else message)
 
         return checked

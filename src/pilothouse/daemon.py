@@ -247,7 +247,13 @@ def _sessions(settings: Config, home: Path, sluice: Sluice, profiles: Profiles) 
     if settings.browser.prewarm:
         pools[settings.browser.headless].warm_up()
     limits, vault = settings.limits, Vault(home, system_keyring)
-    fixed = Terms(private=(home,), vault=vault, redact_text=redact_text, redact_headers=redact_headers)
+    fixed = Terms(
+        private=(home,),
+        vault=vault,
+        redact_text=redact_text,
+        redact_headers=redact_headers,
+        redact_registered=redact_registered,
+    )
     return Sessions(
         pools,
         home / "sessions",

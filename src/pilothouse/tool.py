@@ -69,6 +69,7 @@ class Tool(msgspec.Struct, frozen=True):
     opens: bool
     sensitive: frozenset[str]
     reveals: bool
+    shows: bool
     progress_name: str
     runner_name: str
     url_names: tuple[str, ...]
@@ -144,6 +145,7 @@ def tool(
     opens: bool = False,
     sensitive: tuple[str, ...] = (),
     reveals: bool = False,
+    shows: bool = False,
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
@@ -152,7 +154,9 @@ def tool(
     Reads run beside others in the same tab, the rest in order; `queued` says otherwise. `live` tools need a page
     that can answer: they wait until the last action has settled, and are refused while a dialog is open. A tool
     that `opens` gets a new tab when none is left. A call that gives one of the `sensitive` arguments is sensitive,
-    whatever the tool is without them. What `reveals` secrets is asked for just these: its answer is not redacted.
+    whatever the tool is without them. What `reveals` secrets is asked for just these: its answer only loses those that
+    a person registered. What `shows` the page as people read it only loses what has a secret's shape: "Cookie: oatmeal"
+    is a recipe there. An action that can bring a snapshot along shows, too.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -182,6 +186,7 @@ def tool(
                 opens=opens,
                 sensitive=frozenset(sensitive),
                 reveals=reveals,
+                shows=shows or "snapshot" in hints,
                 progress_name=progress_name,
                 runner_name=runner_name,
                 url_names=tuple(p.name for p in parameters if hints[p.name] is Url or hints[p.name] == Url),

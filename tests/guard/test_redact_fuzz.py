@@ -50,7 +50,11 @@ def test_twice_is_once_for_data(redact: Any):
     pieces = list(texts(seed=13, count=3000))
     for _ in range(1000):
         key, other = dice.choice(["password", "note", "set-cookie", dice.choice(pieces)]), dice.choice(pieces)
-        data = {key: dice.choice(pieces), "list": [dice.choice(pieces), {other: dice.choice(pieces)}], "n": 4111111111111111}
+        data = {
+            key: dice.choice(pieces),
+            "list": [dice.choice(pieces), {other: dice.choice(pieces)}],
+            "n": 4111111111111111,
+        }
         once = redact(data)
         assert redact(once) == once, data
 

@@ -31,4 +31,5 @@ class Terms(msgspec.Struct, frozen=True):
     vault: Vault | None = None  # where log-ins may be kept
     # What takes secrets out of files, which nobody reads before they are written.
     redact_text: Callable[[str], str] = str
+    redact_registered: Callable[[str], str] = str  # only what a person registered
     redact_headers: Callable[[Mapping[str, str]], dict[str, str]] = _as_they_are

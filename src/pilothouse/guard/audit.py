@@ -22,7 +22,8 @@ from pilothouse.config import shown_proxy
 from pilothouse.errors import Failure
 from pilothouse.guard import chain
 from pilothouse.guard.policy import Question
-from pilothouse.guard.redact import redact_text, redact_tree
+from pilothouse.guard.redact import for_log, for_log_tree
+from pilothouse.guard.secrets import named
 from pilothouse.tool import Access
 
 NAME = "audit.jsonl"
@@ -67,7 +68,7 @@ class Audit:
     def after(self, number: int, *, outcome: str, duration_ms: float) -> None:
         """Record how it ended. The action has happened, so a full disk is no error here: the line is kept for later,
         and the next `before` must write it first."""
-        short = redact_text(_short(outcome, 0))
+        short = for_log(_short(outcome, 0))
         fields = {"event": "after", "of": number, "outcome": short, "ms": round(duration_ms, 1)}
         try:
             self._record(fields)
@@ -167,7 +168,7 @@ def _before(question: Question) -> dict[str, Any]:
         "tool": question.tool,
         "access": question.access.value,
         "args": _short_args(_without_proxy_users(_public(question))),
-        "urls": [redact_text(_short(url, 0)) for url in question.urls[:_MAX_ITEMS]],
+        "urls": [for_log(_short(url, 0)) for url in question.urls[:_MAX_ITEMS]],
         "browser": question.browser,
         "mode": question.mode,
     }
@@ -189,12 +190,21 @@ def _without_typed(value: Any) -> Any:
     if isinstance(value, dict):
         fields = cast(dict[Any, Any], value)
         return {
-            key: f"({len(str(item))} characters)" if key in _TYPED else _without_typed(item)
+            key: _length(item) if key in _TYPED and not _names_secrets(item) else _without_typed(item)
             for key, item in fields.items()
         }
     if isinstance(value, list):
         return [_without_typed(item) for item in cast(list[Any], value)]
     return value
+
+
+def _names_secrets(item: Any) -> bool:
+    """Which secret was typed is worth knowing; what it is, is not here to be known."""
+    return isinstance(item, str) and bool(named(item))
+
+
+def _length(item: Any) -> str:
+    return f"({len(str(item))} characters)"
 
 
 def _without_proxy_users(value: Any) -> Any:
@@ -211,7 +221,7 @@ def _without_proxy_users(value: Any) -> Any:
 
 
 def _short_args(args: dict[str, Any]) -> Any:
-    short = redact_tree(_short(args, _MAX_DEPTH))
+    short = for_log_tree(_short(args, _MAX_DEPTH))
     if len(msgspec.json.encode(short)) > _MAX_ARGS_BYTES:
         return {"cut": [str(key)[:40] for key in list(args)[:_MAX_ITEMS]]}
     return short

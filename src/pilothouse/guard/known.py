@@ -8,7 +8,8 @@ that finds something are the texts compared, character by character.
 
 import base64
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from re import Pattern
 from typing import NamedTuple
@@ -18,9 +19,10 @@ from pilothouse.guard.linear import compiled
 
 _HEAD = 12  # so much of a value must be there before it can be one
 _CERTAIN = 24  # so much is no accident, whatever follows
+_MOST_PASSES = 4  # a short value is a word when what stood beside it is masked
 _SHORT = 8  # shorter values are found as whole words only, and not in disguise
-_BREAK = r"(?:[ \t]{0,80}\r?\n[ \t>|]{0,80})?"
-_BREAK_IN_TEXT = re.compile(r"[ \t]{0,80}\r?\n[ \t>|]{0,80}")
+_BLANKS = " \t\r"
+_BREAK = re.compile(r"[ \t\r]*\n[ \t\r\n]*")
 _MASKS = (HIDDEN, "[email]", "[phone]", "[iban]")  # what stands in the place of something is left as it is
 _CUT = ("…", "...")
 _BASE64_MORE = re.compile(r"[A-Za-z0-9+/_\-]{0,2}={0,2}")
@@ -30,18 +32,24 @@ _HTML_NAMES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 
 
 class Form(NamedTuple):
-    """One disguise: each character as a pattern of all its spellings. `edge` characters more belong to it in front."""
+    """One disguise of a value: each character as a pattern of all its spellings.
 
+    Where it is `encoded`, so many characters before it (`edge`) and some after it hold parts of it, too.
+    """
+
+    name: str
     characters: list[str]
     edge: int = 0
     encoded: bool = False
+    as_word: bool = False
 
 
-class Value(NamedTuple):
-    name: str
-    text: str
-    forms: list[Form]
-    heads: "Pattern[str]"
+class _All(NamedTuple):
+    """Everything known, by what its forms begin with; under the empty text those that can begin in many ways."""
+
+    forms: dict[str, list[Form]]
+    heads: "Pattern[str] | None"
+    marks: "re.Pattern[str]"
 
 
 def mark(name: str) -> str:
@@ -51,64 +59,95 @@ def mark(name: str) -> str:
 class Known:
     def __init__(self) -> None:
         self._of: dict[object, dict[str, str]] = {}
-        self._values: list[Value] = []
-        self._any: Pattern[str] | None = None
-        self._marks = re.compile(r"(?!)")
+        self._all = _All({}, None, re.compile(r"(?!)"))  # replaced as a whole: other threads read it
 
     def know(self, owner: object, values: Mapping[str, str]) -> None:
         """From now on these are the values of `owner`, instead of those before."""
         self._of[owner] = dict(values)
         told = {name: value for one in self._of.values() for name, value in one.items()}
-        # A value that holds another comes first.
-        ordered = sorted(told.items(), key=lambda one: (-len(one[1]), one[0]))
-        self._values = [_value(name, value) for name, value in ordered if value]
-        heads = "|".join(_heads(one.forms) for one in self._values)
-        self._any = compiled(heads, groups=False) if heads else None
-        self._marks = re.compile("|".join(map(re.escape, [*_MASKS, *map(mark, told)])))
+        forms = [form for name, value in told.items() if value for form in _forms(name, value)]
+        heads = "|".join("".join(one.characters[:_HEAD]) for one in forms)
+        marks = re.compile("|".join(map(re.escape, [*_MASKS, *map(mark, told)])))
+        self._all = _All(_by_first(forms), compiled(heads, groups=False) if heads else None, marks)
 
     def holds(self, text: str) -> bool:
-        return self._any is not None and self._any.search(text) is not None
+        heads = self._all.heads
+        return heads is not None and heads.search(_unbroken(text)) is not None
 
     def mask(self, text: str) -> str:
         """Text without surrogates, in which every value is replaced by its mark."""
-        if not self.holds(text):
-            return text
-        for value in self._values:
-            if spans := list(self._spans(value, text)):
-                text = _replaced(text, spans, mark(value.name))
+        for _ in range(_MOST_PASSES):
+            if not self.holds(text) or (masked := self._masked(text)) == text:
+                break
+            text = masked
         return text
 
-    def _spans(self, value: Value, text: str) -> Iterator[tuple[int, int]]:
-        marked = [one.span() for one in self._marks.finditer(text)]
-        at = 0
-        for found in value.heads.finditer(text):
-            if found.end() <= at:
+    def _masked(self, text: str) -> str:
+        made, at = "", 0
+        for first, last, name in _standing(text, self._all):
+            made += text[at:first] + mark(name)
+            at = last
+        return made + text[at:]
+
+
+def _standing(text: str, everything: _All) -> Iterator[tuple[int, int, str]]:
+    """Where which value stands. What stands inside a mark is the name of a secret, not its value."""
+    assert everything.heads
+    marked = [one.span() for one in everything.marks.finditer(text)]
+    whole, place = _unbroken(text), _places(text)
+    at = 0
+    for found in everything.heads.finditer(whole):
+        # A false beginning may hide the true one that starts inside it.
+        for start in map(place, range(found.start(), found.end())):
+            if start < at or any(first <= start < last for first, last in marked):
                 continue
-            # A false beginning may hide the true one that starts inside it.
-            for start in range(max(found.start(), at), found.end()):
-                first, last = self._standing(value, text, start, marked)
-                if last:
-                    yield max(first, at), last
-                    at = last
-                    break
-
-    def _standing(
-        self, value: Value, text: str, start: int, marked: list[tuple[int, int]]
-    ) -> tuple[int, int]:
-        if any(first <= start < last for first, last in marked):
-            return 0, 0
-        first, last = max((_extent(one, text, start) for one in value.forms), key=lambda one: one[1])
-        whole = len(value.text) >= _SHORT or _is_word(text, first, last)
-        return (first, last) if last and whole else (0, 0)
+            forms = everything.forms.get(text[start], []) + everything.forms.get("", [])
+            first, last, name = max((_extent(one, text, start) for one in forms), key=_end, default=_NOWHERE)
+            if last:
+                yield max(first, at), last, name
+                at = last
+                break
 
 
-def _value(name: str, text: str) -> Value:
-    forms = list(_forms(text))
-    return Value(name, text, forms, compiled(_heads(forms), groups=False))
+def _unbroken(text: str) -> str:
+    """The lines as one, so that a value that was broken over several stands in one piece."""
+    return "".join(line.strip(_BLANKS) for line in text.split("\n")) if "\n" in text else text
 
 
-def _forms(text: str) -> Iterator[Form]:
-    yield Form([_spelled(one) for one in text])
+def _places(text: str) -> Callable[[int], int]:
+    """Where a place of the unbroken text is in the text itself."""
+    starts, ends, length, begun = [0], [0], 0, 0  # of each line: in the text, and in the unbroken one
+    for line in text.split("\n"):
+        kept = line.strip(_BLANKS)
+        starts.append(begun + len(line) - len(line.lstrip(_BLANKS)))
+        ends.append(length)
+        length, begun = length + len(kept), begun + len(line) + 1
+
+    def place(at: int) -> int:
+        index = bisect_right(ends, at) - 1
+        return starts[index] + at - ends[index]
+
+    return place if "\n" in text else lambda at: at
+
+
+_NOWHERE = (0, 0, "")
+
+
+def _end(extent: tuple[int, int, str]) -> int:
+    return extent[1]
+
+
+def _by_first(forms: list[Form]) -> dict[str, list[Form]]:
+    found: dict[str, list[Form]] = {}
+    for form in forms:
+        first = form.characters[0]
+        for one in first if first.isalnum() else first[1:-1] if first.startswith("[") else ("",):
+            found.setdefault(one, []).append(form)
+    return found
+
+
+def _forms(name: str, text: str) -> Iterator[Form]:
+    yield Form(name, [_spelled(one) for one in text], as_word=len(text) < _SHORT)
     if len(text) < _SHORT:
         return
     data = text.encode()
@@ -117,12 +156,8 @@ def _forms(text: str) -> Iterator[Form]:
         edge = (0, 2, 3)[shift]  # characters that also hold bits of what stands before
         rest = (shift + len(data)) % 3  # the last character also holds bits of what follows
         core = coded[edge : len(coded) - (1 if rest else 0)]
-        yield Form([_coded(one) for one in core], edge, encoded=True)
-    yield Form([f"[{one}{one.upper()}]" if one.isalpha() else one for one in data.hex()])
-
-
-def _heads(forms: list[Form]) -> str:
-    return "|".join(_BREAK.join(one.characters[:_HEAD]) for one in forms)
+        yield Form(name, [_coded(one) for one in core], edge, encoded=True)
+    yield Form(name, [f"[{one}{one.upper()}]" if one.isalpha() else one for one in data.hex()])
 
 
 def _spelled(character: str) -> str:
@@ -155,24 +190,26 @@ def _coded(character: str) -> str:
     return character
 
 
-def _extent(form: Form, text: str, start: int) -> tuple[int, int]:
-    """From where to where the value stands in this form, if its beginning is at `start`; (0, 0) if it does not."""
+def _extent(form: Form, text: str, start: int) -> tuple[int, int, str]:
+    """From where to where the value stands in this form, if it begins at `start`."""
     at = start
     for count, character in enumerate(form.characters):
         found = _one(character).match(text, at)
-        if not found and (gap := _BREAK_IN_TEXT.match(text, at)):
+        if not found and (gap := _BREAK.match(text, at)):
             found = _one(character).match(text, gap.end())
         if not found:
             is_cut = at == len(text) or text.startswith(_CUT, at)
             enough = count >= (_HEAD if is_cut else _CERTAIN)
-            return (start, at) if enough else (0, 0)
+            return (start, at, form.name) if enough else _NOWHERE
         at = found.end()
+    if form.as_word and not _is_word(text, start, at):
+        return _NOWHERE
     if form.encoded:
         before = text[max(start - form.edge, 0) : start]
         start -= len(before) if before.isalnum() else 0
         more = _BASE64_MORE.match(text, at)
         at = more.end() if more else at
-    return start, at
+    return start, at, form.name
 
 
 @lru_cache(4096)
@@ -182,14 +219,6 @@ def _one(pattern: str) -> "re.Pattern[str]":
 
 def _is_word(text: str, first: int, last: int) -> bool:
     return not (_WORD.match(text[max(first - 1, 0) : first]) or _WORD.match(text[last : last + 1]))
-
-
-def _replaced(text: str, spans: list[tuple[int, int]], by: str) -> str:
-    made, at = "", 0
-    for first, last in spans:
-        made += text[at:first] + by
-        at = last
-    return made + text[at:]
 
 
 known = Known()

@@ -1,9 +1,11 @@
-"""Numbers that are somebody's: cards (Luhn), bank accounts (IBAN, mod 97), telephones. Found by a pattern, then checked.
+"""Numbers that are somebody's: cards (Luhn), bank accounts (IBAN, mod 97), telephones. Found, then checked.
 
-Above: shapes. Below: nothing. The patterns run on RE2 and take whole runs of digits; what is inside is judged here.
+Above: shapes. Below: config. The patterns run on RE2 and take whole runs of digits; what is inside is judged here.
 """
 
 import re
+
+from pilothouse.config import HIDDEN
 
 # What stands between the groups of a card's number, as people and forms write it.
 _BETWEEN = "(?:[ \\-+\u00a0\u202f]|%20)?"
@@ -37,7 +39,7 @@ def is_fraction(text: str, start: int) -> bool:
     return text[max(start - 1, 0) : start] == "." and text[max(start - 2, 0) : start - 1].isdigit()
 
 
-def mask_cards(run: str, mask: str) -> str:
+def mask_cards(run: str) -> str:
     """A run of digit groups with every card in it masked; several may stand side by side."""
     groups = list(_GROUPS.finditer(run))
     made, at, index = "", 0, 0
@@ -46,7 +48,7 @@ def mask_cards(run: str, mask: str) -> str:
         if last < 0:
             index += 1
             continue
-        made += run[at : groups[index].start()] + mask
+        made += run[at : groups[index].start()] + HIDDEN
         at, index = groups[last].end(), last + 1
     return made + run[at:]
 
@@ -77,12 +79,12 @@ def _luhn(digits: str) -> bool:
     return total % 10 == 0 and len(set(digits)) > 1
 
 
-def mask_iban(run: str, mask: str) -> str:
+def mask_iban(run: str) -> str:
     """The words that follow an account's number look like its last groups: they are left off one by one."""
     words = run.split(" ")
     for count in range(len(words), 0, -1):
         if is_iban("".join(words[:count])):
-            return " ".join([mask, *words[count:]])
+            return " ".join(["[iban]", *words[count:]])
     return run
 
 

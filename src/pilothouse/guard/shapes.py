@@ -78,7 +78,7 @@ KEYS: list[Rule] = [
     Rule(r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)?"),
 ]
 
-CARDS: list[Rule] = [Rule(numbers.CARD_RUN, within=lambda value: numbers.mask_cards(value, MASK), number=True)]
+CARDS: list[Rule] = [Rule(numbers.CARD_RUN, within=numbers.mask_cards, number=True)]
 
 # Addresses, wherever they stand.
 ADDRESSES: list[Rule] = [
@@ -118,6 +118,6 @@ NAMED: list[Rule] = [
 # Who a person is: kept out of logs, left in what an agent reads, which often is about just that.
 PERSONAL: list[Rule] = [
     Rule(r"\b[A-Za-z0-9._%+\-]{1,64}(?:@|%40)[A-Za-z0-9][A-Za-z0-9.\-]{0,200}\.[A-Za-z]{2,24}\b", mask="[email]"),
-    Rule(numbers.IBAN_RUN, within=lambda value: numbers.mask_iban(value, "[iban]")),
+    Rule(numbers.IBAN_RUN, within=numbers.mask_iban),
     Rule(numbers.PHONE_RUN, numbers.is_phone, mask="[phone]", number=True),
 ]

@@ -17,7 +17,8 @@ from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.policy import Policy
-from pilothouse.guard.redact import redact_headers, redact_text
+from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
+from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault
 from pilothouse.profiles import Profiles
@@ -28,6 +29,9 @@ from pilothouse.tool import Registry, declared
 class House:
     def __init__(self, home: Path) -> None:
         launcher = Launcher(Browser(), home)
+        vault = Vault(home)
+        self.home = home
+        self.secrets = Secrets(home, vault)
         self.sluice = Sluice({}, set())
         self.pool = Pool(launcher.start, self.sluice.open)
         self.profiles = Profiles(home)
@@ -40,8 +44,10 @@ class House:
                 max_tabs=10,
                 upload_roots=(home / "uploads",),
                 redact_text=redact_text,
+                redact_registered=redact_registered,
                 redact_headers=redact_headers,
-                vault=Vault(home),
+                vault=vault,
+                secrets=self.secrets,
             ),
             idle_s=600,
             browsers=self.browsers,

@@ -42,6 +42,7 @@ from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.doors.local import LocalDoor, Open
 from pilothouse.doors.metrics import metrics_route
 from pilothouse.doors.rest import RestDoor
+from pilothouse.doors.secrets import secret_routes
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
@@ -49,7 +50,8 @@ from pilothouse.guard.audit import Audit
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
-from pilothouse.guard.redact import redact_headers, redact_text
+from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
+from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
@@ -147,7 +149,10 @@ async def run(
     keys.person()
     own_ports = {port}
     sluice = Sluice(settings.network.hosts, own_ports)
-    sessions = _sessions(settings, home, sluice, Profiles(home, file))
+    vault = Vault(home, system_keyring)
+    secrets = Secrets(home, vault)
+    await asyncio.to_thread(secrets.prepare)
+    sessions = _sessions(settings, home, sluice, Profiles(home, file), vault, secrets)
     audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     rates = Rates(settings.limits.requests_per_minute)
     gate = Gate(
@@ -167,7 +172,7 @@ async def run(
     local = LocalDoor(doors, stop=presence.asked_to_stop)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
     rest = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
-    routes = [metrics_route(gate), *rest]
+    routes = [metrics_route(gate), *secret_routes(secrets, audit), *rest]
     app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
     http = HttpDoor(presence.at_web(app))
     presence.watch(local, http, sessions=lambda: sessions.in_use)
@@ -241,15 +246,18 @@ def _import_mcp() -> Any:
     return importlib.import_module("pilothouse.doors.mcp")
 
 
-def _sessions(settings: Config, home: Path, sluice: Sluice, profiles: Profiles) -> Sessions:
+def _sessions(
+    settings: Config, home: Path, sluice: Sluice, profiles: Profiles, vault: Vault, secrets: Secrets
+) -> Sessions:
     launcher = Launcher(settings.browser, home)
     pools = {headless: Pool(partial(launcher.start, headless=headless), sluice.open) for headless in (True, False)}
     if settings.browser.prewarm:
         pools[settings.browser.headless].warm_up()
-    limits, vault = settings.limits, Vault(home, system_keyring)
+    limits = settings.limits
     fixed = Terms(
         private=(home,),
         vault=vault,
+        secrets=secrets,
         redact_text=redact_text,
         redact_headers=redact_headers,
         redact_registered=redact_registered,

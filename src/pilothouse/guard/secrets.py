@@ -5,6 +5,7 @@ encrypted in one 0600 file), domains, known, errors. An agent writes `secret:NAM
 learn is the names that the page before it could be given.
 """
 
+import logging
 import re
 import threading
 import time
@@ -28,6 +29,9 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _REFERENCE = re.compile(rf"secret:({_NAME.pattern})")
 _ORIGIN = re.compile(r"https?://[^/]+")
 _EXAMPLE = "write github.com, *.github.com for every host below it, or localhost:3000"
+
+
+_log = logging.getLogger(__name__)
 
 
 class Secret(msgspec.Struct, frozen=True):
@@ -63,6 +67,13 @@ class Secrets:
         self._vault = vault
         self._kept: dict[str, Secret] | None = None
         self._changing = threading.Lock()  # a person's doors work in threads
+
+    def prepare(self) -> None:
+        """Know them before the first word is said. A keyring that is locked now may be open when one is needed."""
+        try:
+            self._loaded()
+        except Failure as failure:
+            _log.warning("the registered secrets are neither typed nor masked: %s", failure)
 
     def named(self, text: str) -> str:
         return named(text)

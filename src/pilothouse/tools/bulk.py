@@ -1,7 +1,7 @@
 """What is too long to read goes into a file of the session, and the answer says where.
 
-Above: the tools that bring data. Below: browser.files. A file passes no gate, so secrets are taken out here, as the gate
-would do it: what `reveals` only loses those that a person registered.
+Above: the tools that bring data. Below: browser.files. A file passes no gate, so secrets are taken out here, as the
+gate would do it: what `reveals` only loses those that a person registered.
 """
 
 from pilothouse.browser.session import Session

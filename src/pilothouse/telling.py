@@ -42,7 +42,8 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
 
 
 def _degree(tool: Tool) -> Degree:
-    return REGISTERED if tool.reveals else SHOWN if tool.shows else SAID
+    """How much an answer loses. Each step of a larger tool has been through here by itself."""
+    return REGISTERED if tool.reveals or tool.runner_name else SHOWN if tool.shows else SAID
 
 
 def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:

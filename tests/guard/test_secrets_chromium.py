@@ -50,10 +50,13 @@ async def test_a_secret_is_typed_by_its_name(agent: Agent, site: PageServer):
     await agent.js("globalThis.heard = []; for (const kind of ['input', 'change']) "
                    "pw.addEventListener(kind, (e) => heard.push(kind + e.isTrusted))")  # fmt: skip
     told = await agent.ask("type_text", target="#pw", text="secret:login", snapshot="full")
-    assert not told.failed and "Tr0ub4dor" not in told.text + str(told.data)
+    assert not told.failed
+    assert "Tr0ub4dor" not in told.text + str(told.data)
     assert await held(agent, "#pw") == codes(VALUE)
     assert await agent.js("heard.join()") == "inputfalse,changefalse"
-    await agent.call("fill_form", fields=[{"target": "#user", "value": "ada"}, {"target": "#pw", "value": "secret:card"}])
+    await agent.call(
+        "fill_form", fields=[{"target": "#user", "value": "ada"}, {"target": "#pw", "value": "secret:card"}]
+    )
     assert await held(agent, "#pw") == codes("a-visible-value-1")
     await agent.call("type_text", target="#pw", text="secret:card", clear=False)
     assert await held(agent, "#pw") == codes("a-visible-value-1" * 2)
@@ -64,7 +67,8 @@ async def test_only_where_nobody_can_read_along(agent: Agent, site: PageServer):
     await agent.call("navigate", url=site.inline(FORM))
     for field in ("#user", "#area"):
         failure = await refusal(agent, "type_text", target=field, text="secret:login")
-        assert failure.code == "denied" and "--any-field" in str(failure.suggestions)
+        assert failure.code == "denied"
+        assert "--any-field" in str(failure.suggestions)
         assert await held(agent, field) == ""
         await agent.call("type_text", target=field, text="secret:card")
         assert await held(agent, field) == codes("a-visible-value-1")
@@ -74,7 +78,8 @@ async def test_only_where_nobody_can_read_along(agent: Agent, site: PageServer):
         ("evaluate_js", {"expression": "user.value + area.value"}),
     ):  # fmt: skip
         answer = await agent.ask(tool, **args)
-        assert not answer.failed and "visible-value" not in answer.text + str(answer.data), tool
+        assert not answer.failed, tool
+        assert "visible-value" not in answer.text + str(answer.data), tool
     assert (await refusal(agent, "type_text", target="#day", text="secret:card")).code == "bad_request"
     assert (await refusal(agent, "slow_type", target="#pw", text="secret:login")).code == "bad_request"
 
@@ -91,9 +96,11 @@ async def test_a_page_that_opens_the_field_when_it_gets_the_focus_gets_nothing(a
 async def test_only_its_own_domains_get_it(agent: Agent, site: PageServer):
     await agent.call("navigate", url=site.inline(FORM).replace("127.0.0.1", "localhost"))
     failure = await refusal(agent, "type_text", target="#pw", text="secret:login")
-    assert failure.code == "denied" and "127.0.0.1" in failure.message
+    assert failure.code == "denied"
+    assert "127.0.0.1" in failure.message
     failure = await refusal(agent, "type_text", target="#pw", text="secret:nobody")
-    assert failure.code == "not_found" and failure.details["names"] == []
+    assert failure.code == "not_found"
+    assert failure.details["names"] == []
     await agent.call("navigate", url=site.inline(FORM))
     failure = await refusal(agent, "fill_form", fields=[{"target": "#pw", "value": "secret:nobody"}])
     assert failure.details["names"] == ["card", "login"]
@@ -114,7 +121,9 @@ async def test_the_frame_that_holds_the_field_counts(agent: Agent, site: PageSer
         await agent.call("wait_for", target="#pw")
         answer = await agent.ask("type_text", target="#pw", text="secret:login")
         assert (answer.data["error"]["code"] if answer.failed else "") == code, frame
-    await agent.call("navigate", url=site.inline(f"<iframe src='{inner}'></iframe>").replace("127.0.0.1", "localhost", 1))
+    await agent.call(
+        "navigate", url=site.inline(f"<iframe src='{inner}'></iframe>").replace("127.0.0.1", "localhost", 1)
+    )
     await agent.call("wait_for", target="#pw")
     assert not (await agent.ask("type_text", target="#pw", text="secret:login")).failed
 
@@ -150,10 +159,13 @@ async def test_names_mean_nothing_anywhere_else(agent: Agent, site: PageServer):
 async def test_the_log_has_the_name_and_never_the_value(house: House, agent: Agent, site: PageServer):
     await agent.call("navigate", url=site.inline(FORM))
     await agent.call("type_text", target="#pw", text="secret:login")
-    await agent.call("fill_form", fields=[{"target": "#pw", "value": "secret:login"}, {"target": "#user", "value": "ada"}])
+    await agent.call(
+        "fill_form", fields=[{"target": "#pw", "value": "secret:login"}, {"target": "#user", "value": "ada"}]
+    )
     text = (house.home / "audit.jsonl").read_text()
     lines = [line for line in text.splitlines() if '"type_text"' in line or '"fill_form"' in line]
-    assert '"text":"secret:login"' in lines[-2] and '"value":"secret:login"' in lines[-1]
+    assert '"text":"secret:login"' in lines[-2]
+    assert '"value":"secret:login"' in lines[-1]
     assert '"(3 characters)"' in lines[-1]
     assert "Tr0ub4dor" not in text
 
@@ -174,8 +186,11 @@ async def test_what_the_page_sends_comes_back_masked(agent: Agent, site: PageSer
     answers += [await agent.ask("get_storage"), await agent.ask("get_cookies"), await agent.ask("get_page_state")]
     told = "".join(one.text + str(one.data) for one in answers)
     assert not [one.text for one in answers if one.failed]
-    assert "Tr0ub4dor" not in told and "[secret:login]" in told
-    assert "VHIwdWI0ZG9y" not in told and "T\nr\n0" not in told and "cjB1YjRkb3I" not in told
+    assert "Tr0ub4dor" not in told
+    assert "[secret:login]" in told
+    assert "VHIwdWI0ZG9y" not in told
+    assert "T\nr\n0" not in told
+    assert "cjB1YjRkb3I" not in told
 
 
 async def test_a_new_secret_is_known_at_once(house: House, agent: Agent, site: PageServer):

@@ -174,6 +174,10 @@ def _spelled(character: str) -> str:
         ways.append(f"&(?:amp;)?{_HTML_NAMES[character]};")
     if character in _JSON_SHORT:
         ways.append(rf"\\{{1,4}}{re.escape(_JSON_SHORT[character])}")
+    if character in '/\\:*?"<>|':
+        ways.append("_")  # in the name of a file
+    if "\x80" <= character <= "\xff":
+        ways.append(chr(0xFF00 + ord(character)))  # Chrome writes it so in the text of an exception (M)
     if character == " ":
         ways += [r"\+", "\u00a0", "&nbsp;"]
     if character == "'":

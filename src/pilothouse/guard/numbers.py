@@ -7,16 +7,19 @@ import re
 
 from pilothouse.config import HIDDEN
 
+# Where a word begins; in a text that is escaped for a URL or for JSON, right after an escape too.
+AFTER = r"(?:\b|%[0-9A-Fa-f]{2}|\\(?:[nrtbf]|u[0-9A-Fa-f]{4}))"
 # What stands between the groups of a card's number, as people and forms write it.
 _BETWEEN = "(?:[ \\-+\u00a0\u202f]|%20)?"
 # Without groups: counted repeats with groups are what RE2 is slow at (M: 1.4 ms a run with, 20 µs without).
-CARD_RUN = rf"\b(?:4[0-9]|5[0-9]|3[04-9]|6[0-9]|2[2-7])[0-9](?:{_BETWEEN}[0-9]){{10,}}\b"
+CARD_RUN = rf"{AFTER}(?:4[0-9]|5[0-9]|3[04-9]|6[0-9]|2[2-7])[0-9](?:{_BETWEEN}[0-9]){{10,}}\b"
 IBAN_RUN = r"(?i)\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"
 PHONE_RUN = (
     r"(?:\+[1-9](?:[ ()./\-]{0,3}[0-9]){6,14}|\b0[1-9][0-9]{0,4}\)?[ /\-](?:[ /\-]?[0-9]){5,10}|"
     r"\b[2-9][0-9]{2}\)?[ .\-][0-9]{3}[ .\-][0-9]{4})\b"
 )
 _GROUPS = re.compile(r"[0-9]+")
+_ESCAPED = re.compile("%[0-9A-Fa-f]{2}")
 _NOT_DIGITS = re.compile(r"[^0-9]")
 _MOST_GROUPS = 7
 _DOUBLED = str.maketrans("0123456789", "0246813579")
@@ -41,7 +44,7 @@ def is_fraction(text: str, start: int) -> bool:
 
 def mask_cards(run: str) -> str:
     """A run of digit groups with every card in it masked; several may stand side by side."""
-    groups = list(_GROUPS.finditer(run))
+    groups = list(_GROUPS.finditer(_ESCAPED.sub("   ", run)))
     made, at, index = "", 0, 0
     while index < len(groups):
         last = _card_from(groups, index)

@@ -61,7 +61,7 @@ def _is_no_word(value: str) -> bool:
 # What is a secret wherever it stands, in the middle of a page's text too.
 KEYS: list[Rule] = [
     Rule(
-        r"(?:\b|_)(?:"
+        rf"(?:{numbers.AFTER}|_)(?:"
         r"gh[pousr]_[A-Za-z0-9_\-]{16,}|github_pat_[A-Za-z0-9_\-]{16,}|gl(?:pat|ptt|dt|rt|soat|sa)[_\-][A-Za-z0-9_\-]{16,}|"
         r"npm_[A-Za-z0-9]{16,}|hf_[A-Za-z0-9]{16,}|pypi-[A-Za-z0-9_\-]{16,}|do[opr]_v1_[A-Za-z0-9]{16,}|"
         r"shp(?:at|ca|pa|ss)_[A-Za-z0-9]{16,}|lin_api_[A-Za-z0-9]{16,}|ntn_[A-Za-z0-9]{16,}|sbp_[a-f0-9]{16,}|"
@@ -72,7 +72,10 @@ KEYS: list[Rule] = [
         r"SG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}|AGE-SECRET-KEY-1[0-9A-Z]{16,}|"
         r"eyJ[A-Za-z0-9_\-]{6,}\.[A-Za-z0-9_\-]{6,}\.[A-Za-z0-9_.\-]*)"
     ),
-    Rule(r"\b(?:sk|rk|pk|whsec|key|secret)[_\-](?:live_|test_|proj-|ant-)?[A-Za-z0-9_\-]{16,}", _has_digit),
+    Rule(
+        rf"{numbers.AFTER}(?:sk|rk|pk|whsec|key|secret)[_\-](?:live_|test_|proj-|ant-)?[A-Za-z0-9_\-]{{16,}}",
+        _has_digit,
+    ),
     Rule(r"\b[0-9]{8,10}:AA[A-Za-z0-9_\-]{33}"),  # a Telegram bot
     Rule(r"(\bhooks\.slack\.com/(?:services|workflows)/)([A-Za-z0-9/_\-]{20,})"),
     Rule(r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)?"),
@@ -94,7 +97,7 @@ NAMED: list[Rule] = [
     Rule(r"(?i)(\bbasic\s+)([A-Za-z0-9+/]{6,}={1,2})"),
     Rule(rf"(?im)(^\s*(?:[<>*]\s+)?{_HEADER}\s*:[ \t]*)([^\s][^\r\n]*)"),
     Rule(rf"(?i)([\"']{_HEADER}\s*:[ \t]*)([^\s\"'][^\"'\r\n]*)"),  # curl -H 'Cookie: …'
-    Rule(rf"(?im)((?:^|[;\s\"'{{,(])(?:{SECRET_NAME})=)([^&#;\s\"'<>]+)"),
+    Rule(rf"(?im)((?:^|[;\s\"'{{,(]|\\[nrt])(?:{SECRET_NAME})=)([^&#;\s\"'<>]+)"),
     Rule(rf"(?im)(^(?:{_WEAK_NAME})=)([^&#;\s\"'<>]{{16,}})"),
     Rule(rf"(?i)((?:[\"']|\b)(?:{SECRET_NAME})[\"']?\s*[:=]\s*\")((?:[^\"\\]|\\.)+)"),
     Rule(rf"(?i)((?:[\"']|\b)(?:{SECRET_NAME})[\"']?\s*[:=]\s*')((?:[^'\\]|\\.)+)"),
@@ -102,6 +105,7 @@ NAMED: list[Rule] = [
     Rule(rf"(?i)(\\+\"(?:{SECRET_NAME})\\+\"\s*:\s*\\+\")((?:[^\"\\]|\\\\\\?.)+)"),  # JSON inside JSON
     Rule(rf"(?i)(\b(?:{SECRET_NAME}):\s+)([^\s\"'<>,;)\]}}\[]{{4,}})", _is_no_word),
     Rule(rf"(?i)(\bname=\"?(?:{SECRET_NAME})\"?[^\r\n]*\r?\n(?:[^\r\n]+\r?\n){{0,4}}\r?\n)([^\r\n]+)"),  # multipart
+    Rule(rf"(?i)(\bname=\\+\"(?:{SECRET_NAME})\\+\"(?:\\+r)?\\+n(?:\\+r)?\\+n)([^\\\"]+)"),  # the same inside JSON
     Rule(rf"(?i)(<(?:[a-z0-9]{{1,20}}:)?(?:{SECRET_NAME})(?:\s[^<>]*)?>)([^<]+)"),
     Rule(r"(?i)(<input\b[^<>]*\btype=[\"']?password\b[^<>]*\bvalue=[\"']?)([^\"'<>\s]+)"),
     Rule(r"(?i)(<input\b[^<>]*\bvalue=[\"']?)([^\"'<>\s]+)([\"']?\s[^<>]*\btype=[\"']?password\b)"),

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,26 +17,32 @@ from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
+from pilothouse.guard.border import Borders
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
 from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault
+from pilothouse.guard.view import OPENED, View
 from pilothouse.profiles import Profiles
 from pilothouse.providers.launch import Launcher
 from pilothouse.tool import Registry, declared
 
 
 class House:
-    def __init__(self, home: Path) -> None:
+    """`view` is what every session sees of the policy, `hosts` names that are mapped."""
+
+    def __init__(self, home: Path, view: View = OPENED, hosts: Mapping[str, str] | None = None) -> None:
         launcher = Launcher(Browser(), home)
         vault = Vault(home)
         self.home = home
         self.secrets = Secrets(home, vault)
-        self.sluice = Sluice({}, set())
-        self.pool = Pool(launcher.start, self.sluice.open)
+        self.sluice = Sluice(hosts or {}, set())
+        self.pool = Pool(launcher.start, self.sluice.open_closed)
         self.profiles = Profiles(home)
-        self.browsers = Browsers(self.profiles, launcher, self.sluice.open, home / "browsers")
+        self.browsers = Browsers(self.profiles, launcher, self.sluice.open_closed, home / "browsers")
+        self.approvals = Approvals()
+        self.borders = Borders(lambda browser, mode: view, lambda *asked: self.approvals.ask(*asked))
         self.sessions = Sessions(
             {True: self.pool},
             home / "sessions",
@@ -51,10 +58,11 @@ class House:
             ),
             idle_s=600,
             browsers=self.browsers,
+            border=self.borders.open,
         )
         for module in pkgutil.iter_modules(pilothouse.tools.__path__):
             importlib.import_module(f"pilothouse.tools.{module.name}")
-        self.gate = Gate(Registry(declared()), self.sessions, Policy(), Approvals(), Audit(home))
+        self.gate = Gate(Registry(declared()), self.sessions, Policy(), self.approvals, Audit(home))
         self._agents = 0
 
     def agent(self) -> "Agent":

@@ -276,6 +276,7 @@ class PageServer:
             timeout_graceful_shutdown=0,
         )
         self._server = uvicorn.Server(config)
+        self._dead = socket.socket()
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True, name="pages")
         self.port = 0
 
@@ -287,6 +288,11 @@ class PageServer:
     def other_origin(self) -> str:
         """The same server as another site."""
         return f"http://localhost:{self.port}"
+
+    @property
+    def dead_origin(self) -> str:
+        """One that refuses: bound, so that nobody else can listen there, and never listened on."""
+        return f"http://127.0.0.1:{self._dead.getsockname()[1]}"
 
     def url(self, path: str = "", *, other: bool = False) -> str:
         return f"{self.other_origin if other else self.origin}/{path.lstrip('/')}"
@@ -307,6 +313,7 @@ class PageServer:
         # Listening before the thread runs: the first request waits in the backlog, so nobody polls for readiness.
         self._socket.bind(("127.0.0.1", 0))
         self._socket.listen(256)
+        self._dead.bind(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         self._thread.start()
         return self
@@ -316,6 +323,7 @@ class PageServer:
         self._server.should_exit = self._server.force_exit = True
         self._thread.join(5)
         self._socket.close()
+        self._dead.close()
 
     def __enter__(self) -> Self:
         return self.start()

@@ -153,7 +153,7 @@ def test_the_end_of_stdin_is_its_end(daemon: FakeDaemon, start: Start) -> None:
     before = time.perf_counter()
     bridge.stdin.close()
     assert bridge.wait() == 0
-    assert time.perf_counter() - before < 0.5
+    assert time.perf_counter() - before < 5
 
 
 def test_what_was_asked_before_the_end_of_stdin_is_answered(daemon: FakeDaemon, start: Start) -> None:

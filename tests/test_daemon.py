@@ -93,7 +93,7 @@ def test_a_second_daemon_says_who_is_there(run: Start) -> None:
     first = run("serve")
     first.read()
     second = run("serve")
-    assert second.wait() == instance.HELD
+    assert second.wait() == 1
     assert f"pid {first.pid}" in second.error_text()
     assert second.at_end()
 
@@ -101,7 +101,7 @@ def test_a_second_daemon_says_who_is_there(run: Start) -> None:
 def test_a_taken_port_is_told_with_its_owner(home: Path, run: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         daemon = run("serve", "--port", str(server.getsockname()[1]))
-        assert daemon.wait() == instance.PORT_TAKEN
+        assert daemon.wait() == 1
         assert f"is taken by pid {os.getpid()} (" in daemon.error_text()
     assert not (home / "daemon.json").exists()
 

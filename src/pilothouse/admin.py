@@ -15,15 +15,17 @@ from typing import Any
 import click
 
 from pilothouse import __version__, instance
+from pilothouse.commands import show
+from pilothouse.commands.arguments import wants_json
 from pilothouse.commands.completion import SCRIPTS, SHELLS
 from pilothouse.commands.follow import follow
 from pilothouse.commands.show import EXIT_CODES
-from pilothouse.commands.status import describe_status
+from pilothouse.commands.status import describe, look
 from pilothouse.home import directory
 
 STOP_TIMEOUT_S = 5.0
 LINGER_S = 30 * 60.0
-OWN_FILES = ("demo", "doctor", "install")
+OWN_FILES = ("demo", "doctor", "install", "policy")
 
 
 class Commands(click.Group):
@@ -43,6 +45,8 @@ def main(arguments: list[str]) -> int:
     try:
         return commands.main(arguments, prog_name="pilothouse", standalone_mode=False) or 0
     except click.ClickException as error:
+        if wants_json(arguments):
+            return show.complain_json(error.format_message(), [_where_help_is(error)], error.exit_code)
         error.show()
         return error.exit_code
     except click.Abort:
@@ -50,6 +54,11 @@ def main(arguments: list[str]) -> int:
     except PermissionError as error:
         click.echo(f"pilothouse: {error}", err=True)
         return 1
+
+
+def _where_help_is(error: click.ClickException) -> str:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"Try '{context.command_path if context else 'pilothouse'} --help'."
 
 
 @click.group(cls=Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -92,11 +101,11 @@ def mcp(arguments: tuple[str, ...]) -> int:
 @commands.command()
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def status(as_json: bool) -> int:
-    """Is a daemon running, where, and what does it do? The exit code is 0 if so."""
+    """Is a daemon running, where, and what does it do? The exit code is 0 if one runs and answers, else 1."""
     home = directory()
-    info = instance.published(home)
-    click.echo(describe_status(home, info, as_json=as_json))
-    return 0 if info else 1
+    found = look(home, instance.published(home))
+    click.echo(json.dumps(found) if as_json else describe(found))
+    return 0 if found.get("answers") else 1
 
 
 @commands.command()
@@ -187,7 +196,7 @@ def profile(action: str, arguments: tuple[str, ...]) -> int:
 
 @commands.command()
 def stop() -> int:
-    """End the daemon with its browsers and sessions."""
+    """End the daemon with its browsers and sessions. The exit code is 0 if none runs afterwards, else 1."""
     home = directory()
     info = instance.published(home)
     if info is None:

@@ -4,6 +4,7 @@ Above: the doors make calls and read answers, the gate walks with them. Below: b
 """
 
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -38,11 +39,17 @@ class Caller(msgspec.Struct, frozen=True):
     defaults: Defaults = Defaults()
 
 
+# Puts a question to the user of the calling client; `allow`, `deny`, or empty for no answer.
+Dialog = Callable[[dict[str, Any]], Awaitable[str]]
+
+
 class Call(msgspec.Struct):
     tool: str
     args: dict[str, Any]
     caller: Caller
     progress: Progress | None = None
+    dialog: Dialog | None = None
+    patience_s: float | None = None  # how long the caller may wait for a person; None: until they answer
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -66,8 +73,10 @@ class Visit:
         self.tab: Tab | None = None
         self.is_new = False
         self.placing_s = 0.0
+        self.asking_s = 0.0  # a person's time, which is not the call's
         self.record = 0
+        self.hidden: frozenset[str] = frozenset()  # tabs at pages that may not be read
 
     @property
     def elapsed_ms(self) -> float:
-        return (time.monotonic() - self.began) * 1000
+        return (time.monotonic() - self.began - self.asking_s) * 1000

@@ -84,6 +84,16 @@ class Network(msgspec.Struct, frozen=True):
     body_max_bytes: Annotated[int, Meta(ge=0, description="Bytes shown of a request's or response's body.")] = 102_400
 
 
+class Approvals(msgspec.Struct, frozen=True):
+    timeout_s: Annotated[
+        float, Meta(ge=1, le=3_600, description="A question that nobody answers for so many seconds is denied.")
+    ] = 60
+    client_answers: Annotated[
+        Literal["never", "low", "medium"],
+        Meta(description="Up to which risk the dialog of an agent's own client may approve."),
+    ] = "never"
+
+
 class Log(msgspec.Struct, frozen=True):
     level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="What goes to stderr.")] = "info"
     format: Annotated[Literal["json", "text"], Meta(description="How a line of the log is written.")] = "json"
@@ -105,12 +115,33 @@ _PROXY = re.compile(
     r"((?:https?|socks[0-9]?[ah]?)://)?(.*@)?((?:\[[0-9a-f:.]+\]|[^\s/?#@:\\]+)(?::[0-9]{1,5})?/?)", re.DOTALL | re.I
 )
 HIDDEN = "[redacted]"
+PROXY_SCHEMES = ("http", "socks", "socks5", "socks5h", "socks4", "socks4a")
 
 
 def shown_proxy(address: str) -> str:
     """A proxy's address for people and logs: user and password are masked, and all of it if it is no address."""
     found = _PROXY.fullmatch(address.strip())
     return f"{found[1] or ''}{HIDDEN + '@' if found[2] else ''}{found[3]}" if found else HIDDEN if address else ""
+
+
+_PROXY_HOST = re.compile(r"\[[0-9a-f:.]+\]|[\w-]+(\.[\w-]+)*\.?", re.I)
+
+
+def proxy_fault(address: str) -> str:
+    """What keeps this from being the address of a proxy; empty if nothing does. It is not repeated: it may hold a
+    password."""
+    scheme, has_scheme, rest = address.strip().partition("://")
+    if has_scheme and scheme.lower() not in PROXY_SCHEMES:
+        return "its scheme is not http, socks5 or socks4"
+    place = (rest if has_scheme else scheme).removesuffix("/").rpartition("@")[2]
+    host, colon, port = place.rpartition(":")
+    if not colon or port.endswith("]"):
+        host, colon, port = place, "", ""
+    if not _PROXY_HOST.fullmatch(host):
+        return "it has no host"
+    if colon and not (port.isascii() and port.isdigit() and 0 < int(port[:6]) <= 65_535):
+        return "its port is not one from 1 to 65535"
+    return "" if has_scheme or colon else "a name alone could be anything: say its port"
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -149,6 +180,7 @@ class Config(msgspec.Struct, frozen=True):
     snapshot: Snapshot = Snapshot()
     files: Files = Files()
     network: Network = Network()
+    approvals: Approvals = Approvals()
     log: Log = Log()
     profiles: list[Profile] = []
 

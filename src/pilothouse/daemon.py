@@ -35,22 +35,28 @@ from pilothouse.browser.warden import Bounds
 from pilothouse.call import Defaults
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
-from pilothouse.config import Config, Server, load
+from pilothouse.config import Config, Limits, Server, load
+from pilothouse.doors.approvals import approval_routes
 from pilothouse.doors.commands import CommandDoor
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.doors.local import LocalDoor, Open
 from pilothouse.doors.metrics import metrics_route
+from pilothouse.doors.person import PersonOnly
+from pilothouse.doors.policy import PolicyDoor
 from pilothouse.doors.rest import RestDoor
 from pilothouse.doors.secrets import secret_routes
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
+from pilothouse.guard.border import Borders
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
+from pilothouse.guard.rulebook import NAME, Rulebook
+from pilothouse.guard.rules import Rules
 from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault, system_keyring
@@ -98,6 +104,8 @@ def serve(
         file_path = Path(config or os.path.join(home, "config.toml")).absolute()
         read = partial(load, file_path, os.environ, flags)
         settings = read()
+        rulebook = Rulebook(Path(home) / NAME)
+        rules = rulebook.read()  # with a policy that nobody can read, nothing runs
         file = os.path.join(home, "daemon.log") if auto else ""
         log.set_up(settings.log, file=file, max_bytes=instance.LOG_MAX_BYTES)
         _refuse_strangers(settings.server)
@@ -114,15 +122,13 @@ def serve(
                 extras=extras,
                 file=file_path,
                 reread=read,
+                rulebook=rulebook,
+                rules=rules,
             )
             runner.run(house)
-    except instance.StartError as error:
-        return _say_why(error, instance.HELD)
-    except PortTaken as error:
-        return _say_why(error, instance.PORT_TAKEN)
     except Failure as error:
         return _say_why(error, 2 if error.code == "bad_request" else 1)
-    except OSError as error:
+    except (instance.StartError, PortTaken, OSError) as error:
         return _say_why(error, 1)
     return 0
 
@@ -137,8 +143,11 @@ async def run(
     extras: Extras | None = None,
     file: Path | None = None,
     reread: Callable[[], Config] | None = None,
+    rulebook: Rulebook | None = None,
+    rules: Rules | None = None,
 ) -> None:
-    """The house, from the ground up and down again. `reread` gives what the file says now."""
+    """The house, from the ground up and down again. `reread` gives what the file says now; `rules` are what the
+    rulebook said a moment ago."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -149,17 +158,24 @@ async def run(
     keys.person()
     own_ports = {port}
     sluice = Sluice(settings.network.hosts, own_ports)
+    rulebook = rulebook or Rulebook(home / NAME)
+    policy = Policy(rules or rulebook.read(), own_ports=own_ports, private=(home,))
+    approvals = Approvals()
+    approvals.adjust(**msgspec.structs.asdict(settings.approvals))
+    borders = Borders(policy.view, approvals.ask)
+    policy.on_change(borders.changed)
     vault = Vault(home, system_keyring)
     secrets = Secrets(home, vault)
     await asyncio.to_thread(secrets.prepare)
-    sessions = _sessions(settings, home, sluice, Profiles(home, file), vault, secrets)
+    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, _fixed(home, vault, secrets))
     audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
-    rates = Rates(settings.limits.requests_per_minute)
+    rates = Rates()
+    pace = _Pace(rates, policy, settings.limits.requests_per_minute)
     gate = Gate(
         _registry(),
         sessions,
-        Policy(),
-        Approvals(),
+        policy,
+        approvals,
         audit,
         timeout_ms=settings.limits.tool_timeout_ms,
         forbidden_ports=own_ports,
@@ -172,11 +188,16 @@ async def run(
     local = LocalDoor(doors, stop=presence.asked_to_stop)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
     rest = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
-    routes = [metrics_route(gate), *secret_routes(secrets, audit), *rest]
+    people = [
+        *PolicyDoor(policy, rulebook, gate.registry, audit).routes(),
+        *approval_routes(approvals, PersonOnly(audit)),
+        *secret_routes(secrets, audit, PersonOnly(audit)),
+    ]
+    routes = [metrics_route(gate), *people, *rest]
     app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
     http = HttpDoor(presence.at_web(app))
     presence.watch(local, http, sessions=lambda: sessions.in_use)
-    following: asyncio.Task[None] | None = None
+    following: list[asyncio.Task[None]] = []
     try:
         await local.listen(Path(socket_path(home)))
         await http.listen(listener)
@@ -186,13 +207,15 @@ async def run(
         gc.freeze()
         _announce(settings.server.host, port, str(home))
         if file and reread:
-            following = asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, rates)))
+            following.append(asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, pace))))
+        following.append(asyncio.create_task(_follow_policy(rulebook, policy)))
         await presence.until_over(linger_s)
     finally:
-        if following:
-            following.cancel()
+        for task in following:
+            task.cancel()
         _end_soon()
         instance.withdraw(str(home))
+        approvals.close()  # nobody waits for an answer that cannot come
         await _close(DOORS_CLOSE_S, mcp.close, local.close, http.close)
         await _close(GATE_CLOSE_S, gate.close)
         sluice.close()
@@ -246,28 +269,34 @@ def _import_mcp() -> Any:
     return importlib.import_module("pilothouse.doors.mcp")
 
 
-def _sessions(
-    settings: Config, home: Path, sluice: Sluice, profiles: Profiles, vault: Vault, secrets: Secrets
-) -> Sessions:
-    launcher = Launcher(settings.browser, home)
-    pools = {headless: Pool(partial(launcher.start, headless=headless), sluice.open) for headless in (True, False)}
-    if settings.browser.prewarm:
-        pools[settings.browser.headless].warm_up()
-    limits = settings.limits
-    fixed = Terms(
+def _fixed(home: Path, vault: Vault, secrets: Secrets) -> Terms:
+    """What no setting changes."""
+    return Terms(
         private=(home,),
         vault=vault,
         secrets=secrets,
         redact_text=redact_text,
-        redact_headers=redact_headers,
         redact_registered=redact_registered,
+        redact_headers=redact_headers,
     )
+
+
+def _sessions(
+    settings: Config, home: Path, sluice: Sluice, profiles: Profiles, borders: Borders, fixed: Terms
+) -> Sessions:
+    launcher = Launcher(settings.browser, home)
+    gateway = sluice.open_closed
+    pools = {headless: Pool(partial(launcher.start, headless=headless), gateway) for headless in (True, False)}
+    if settings.browser.prewarm:
+        pools[settings.browser.headless].warm_up()
+    limits = settings.limits
     return Sessions(
         pools,
         home / "sessions",
         max_sessions=limits.sessions,
         idle_s=limits.idle_minutes * 60,
-        browsers=Browsers(profiles, launcher, sluice.open, home / "browsers"),
+        browsers=Browsers(profiles, launcher, gateway, home / "browsers"),
+        border=borders.open,
         terms=_terms(settings, fixed),
         bounds=_bounds(settings),
         keep_s=settings.files.keep_hours * 3600,
@@ -293,10 +322,31 @@ def _bounds(settings: Config) -> Bounds:
     )
 
 
-def _apply(sessions: Sessions, gate: Gate, rates: Rates, settings: Config) -> None:
+class _Pace:
+    """The rate of calls, which two files have a say in."""
+
+    def __init__(self, rates: Rates, policy: Policy, configured: int) -> None:
+        self._rates, self._policy = rates, policy
+        self.configure(configured)
+        policy.on_change(lambda: self.configure(self._configured))
+
+    def configure(self, per_minute: int) -> None:
+        self._configured = per_minute
+        self._rates.per_minute = self._policy.requests_per_minute(per_minute, Limits().requests_per_minute)
+
+
+async def _follow_policy(rulebook: Rulebook, policy: Policy) -> None:
+    def refused(failure: Failure) -> None:
+        policy.problem = failure.message
+
+    await follow_file(rulebook.path, rulebook.read, policy.replace, called="the policy", but="", refused=refused)
+
+
+def _apply(sessions: Sessions, gate: Gate, pace: _Pace, settings: Config) -> None:
     """What a running house can change."""
-    rates.per_minute = settings.limits.requests_per_minute
+    pace.configure(settings.limits.requests_per_minute)
     gate.timeout_ms = settings.limits.tool_timeout_ms
+    gate.approvals.adjust(**msgspec.structs.asdict(settings.approvals))
     sessions.adjust(
         max_sessions=settings.limits.sessions,
         idle_s=settings.limits.idle_minutes * 60,

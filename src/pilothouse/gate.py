@@ -1,6 +1,7 @@
 """The corridor: every call of every door walks through `Gate.call`, in this order and no other.
 
-    find -> parse -> place -> decide -> ask -> record -> run -> complete -> redact -> record
+    find -> parse -> place -> decide -> ask -> decide again -> count -> record
+         -> run -> look again -> complete -> redact -> record
 
 Above: doors. Below: guard decides, browser acts.
 """
@@ -15,7 +16,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser.lifecycle import OwnBrowsers
-from pilothouse.browser.session import Options
+from pilothouse.browser.session import Options, Session
 from pilothouse.browser.sessions import OwnSessions, Sessions
 from pilothouse.browser.stream import Stream, Wanted
 from pilothouse.browser.stuck import excuse
@@ -28,8 +29,11 @@ from pilothouse.errors import Failure
 from pilothouse.guard.address import authority, check_url
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
+from pilothouse.guard.budget import Budget
 from pilothouse.guard.domains import read_domains
-from pilothouse.guard.policy import Policy, Question
+from pilothouse.guard.patterns import LISTABLE
+from pilothouse.guard.pending import bound_to
+from pilothouse.guard.policy import Decision, Policy, Question, denial
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_text, redact_tree
 from pilothouse.metrics import UNKNOWN, Metrics, Sample
@@ -40,6 +44,7 @@ from pilothouse.tool import Access, Registry, Step, Tool
 log = logging.getLogger(__name__)
 
 GRACE_S = 0.2  # a tool may end its own wait first, with the better error
+REFUSED = frozenset({"denied", "approval_denied", "approval_pending", "unknown_tool"})
 PROBE_S = 0.4  # a page that takes longer to say anything is stuck; both together stay below a second
 
 
@@ -55,17 +60,21 @@ class Gate:
         timeout_ms: int = 30_000,
         forbidden_ports: set[int] | None = None,
         rates: Rates | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.registry = registry
         self._sessions = sessions
         self._policy = policy
-        self._approvals = approvals
+        self.approvals = approvals
         self._audit = audit
         self.timeout_ms = timeout_ms
         self._forbidden_ports = forbidden_ports or set()
         self._rates = rates or Rates()
+        self._budget = budget or Budget()
         self.metrics = Metrics()
         self._leaving: set[asyncio.Task[None]] = set()
+        approvals.record_in(audit)
+        sessions.on_closed = approvals.session_closed
 
     async def call(self, call: Call) -> Answer:
         """Always an answer; only a cancelled call raises."""
@@ -73,6 +82,7 @@ class Gate:
         try:
             answer = await self._walk(visit)
         except Failure as failure:
+            self._hide(visit)
             answer = failed(visit, failure)
         except (ProtocolError, WorldGone) as error:
             answer = failed(visit, _translated(error))
@@ -91,10 +101,17 @@ class Gate:
         args = self._addresses(tool, _parsed(tool, call.args))
         place = await self._placed(visit, args)
         _check_domains(visit, tool, args)
-        question = self._question(visit, args)
-        await self._approvals.ask(question, self._policy.decide(question))
+        question = await self._permitted(visit, args)
+        self._count(visit, question)
         visit.record = await self._audit.before(question)
-        result = await self._run(visit, place, args)
+        seen = visit.session.watch.newest if visit.session else 0
+        try:
+            result = await self._run(visit, place, args, question)
+        except (Failure, ProtocolError, WorldGone):
+            await self._look_again(visit, question, seen)  # what went wrong is told in words of the page
+            raise
+        await self._look_again(visit, question, seen, result)
+        self._hide(visit)
         return completed(visit, result)
 
     # find, parse, place
@@ -113,7 +130,7 @@ class Gate:
     def _addresses(self, tool: Tool, args: msgspec.Struct) -> msgspec.Struct:
         """Addresses in their canonical form; what may never be opened ends here."""
         given = {name: getattr(args, name) for name in tool.url_names}
-        checked = {name: check_url(url, self._forbidden_ports) for name, url in given.items() if url}
+        checked = {name: check_url(url, self._forbidden_ports, LISTABLE) for name, url in given.items() if url}
         return msgspec.structs.replace(args, **checked) if checked else args
 
     async def _placed(self, visit: Visit, args: msgspec.Struct) -> Any:
@@ -141,6 +158,42 @@ class Gate:
         visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
         return visit.tab
 
+    # decide, ask, count
+
+    async def _permitted(self, visit: Visit, args: msgspec.Struct) -> Question:
+        """What may happen now. Whoever was asked has said yes to the page of then: it must still be there."""
+        question = self._question(visit, args)
+        if visit.tool and visit.tool.runner_name:  # it does nothing itself: each step is asked about
+            return question
+        asked = [await self._asked(visit, question, said) for said in self._policy.weigh(question)]
+        if any(asked):
+            now = self._question(visit, args)
+            if bound_to(now) != bound_to(question):
+                raise _replaced("while a person was asked")
+            for said in self._policy.weigh(now):
+                if said.verdict == "deny":
+                    raise denial(said, now.tool)
+        if visit.tool and visit.tool.scope == "Tab" and not visit.tool.leaves:
+            self._check_frames(visit, question)
+        return question
+
+    async def _asked(self, visit: Visit, question: Question, decision: Decision) -> bool:
+        """The call's deadline stands still meanwhile, and its session is not idle."""
+        if decision.verdict == "allow":
+            return False
+        began, session, call = time.monotonic(), visit.session, visit.call
+        if session:
+            session.busy += 1
+        try:
+            return await self.approvals.ask(
+                question, decision, progress=call.progress, dialog=call.dialog, patience_s=call.patience_s
+            )
+        finally:
+            visit.asking_s += time.monotonic() - began
+            if session:
+                session.busy -= 1
+                session.used_at = asyncio.get_running_loop().time()
+
     def _question(self, visit: Visit, args: msgspec.Struct) -> Question:
         assert visit.tool
         session, tab, given = visit.session, visit.tab, _given(args)
@@ -152,12 +205,74 @@ class Gate:
             args=given,
             browser=session.options.browser if session else "isolated",
             mode=session.options.mode if session else "auto",
-            urls=(tab.url,) if tab else (),
+            urls=_urls(visit.tool, tab, args),
+            tab=tab.name if tab else "",
+            document=tab.document.loader_id if tab else "",
         )
+
+    def _check_frames(self, visit: Visit, question: Question) -> None:
+        assert visit.tab
+        urls = [frame.url for frame in visit.tab.frames if frame.url]
+        if said := self._policy.refused_frame(question.browser, question.mode, urls):
+            raise denial(said, f"{question.tool}: a frame of the page is of another place")
+
+    def _count(self, visit: Visit, question: Question) -> None:
+        """A tool made of steps counts its steps."""
+        if visit.session and visit.tool and not visit.tool.runner_name:
+            hourly = self._policy.hourly(question.urls)
+            budget = self._policy.rules.step_budget
+            self._budget.count(question.caller, visit.session.id, step_budget=budget, hourly=hourly)
+
+    def _decide_again(self, visit: Visit, tab: Tab, question: Question, args: msgspec.Struct) -> None:
+        """Its turn has come, and the page may have become another one while the call waited for it."""
+        assert visit.tool
+        if (tab.document.loader_id, _urls(visit.tool, tab, args)) == (question.document, question.urls):
+            return
+        now = self._question(visit, args)
+        for said in self._policy.weigh(now):
+            if said.verdict == "deny":
+                raise denial(said, question.tool)
+            if said.verdict == "ask" and not self.approvals.is_granted(now, said):
+                raise _replaced("while the call waited for its turn")
+
+    # look again
+
+    async def _look_again(self, visit: Visit, question: Question, seen: int, result: Result[Any] | None = None) -> None:
+        """Nothing is told of a page that may not be read: the one that is there now, or one that came by meanwhile."""
+        session = visit.session
+        tab = visit.tab or (_tab_told_of(session, result) if session else None)
+        if session is None or tab is None or tab.closed:
+            return
+        came = [one.text for one in session.watch.recent(seen) if one.kind == "navigation" and one.tab == tab.name]
+        try:
+            for url in dict.fromkeys((*came, tab.url)):
+                said = self._policy.decide_document(question.browser, question.mode, url)
+                if said.verdict == "deny":
+                    raise _withheld(said, question.tool)
+                asked = msgspec.structs.replace(question, access=Access.VISIT, urls=(url,), aims=())
+                await self._asked(visit, asked, said)
+            if visit.tab and visit.tool and not visit.tool.leaves:
+                self._check_frames(visit, question)
+        except Failure:
+            tab.title = ""
+            raise
+
+    def _hide(self, visit: Visit) -> None:
+        """Titles and events are told besides: not those of pages that may not be read."""
+        if (session := visit.session) is None:
+            return
+        options = session.options
+        refused = [tab for tab in session.tabs if self._refuses(options, tab)]
+        for tab in refused:
+            tab.title = ""
+        visit.hidden = frozenset(tab.name for tab in refused)
+
+    def _refuses(self, options: Options, tab: Tab) -> bool:
+        return self._policy.decide_document(options.browser, options.mode, tab.url).verdict == "deny"
 
     # run
 
-    async def _run(self, visit: Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
+    async def _run(self, visit: Visit, place: Any, args: msgspec.Struct, question: Question) -> Result[Any]:
         tool, session, tab = visit.tool, visit.session, visit.tab
         assert tool
         timeout_s = self._deadline(visit, args) / 1000
@@ -170,11 +285,12 @@ class Gate:
             # A tool made of steps has no deadline of its own: each step has one.
             async with asyncio.timeout(None if tool.runner_name else left_s + GRACE_S):
                 if tab is None:
+                    self._hide(visit)
                     return await self._handle(visit, place, args)
                 if not tool.queued:
-                    return await self._on_page(visit, tab, args, left_s)
+                    return await self._on_page(visit, tab, args, left_s, question)
                 async with tab.turn:
-                    return await self._on_page(visit, tab, args, left_s)
+                    return await self._on_page(visit, tab, args, left_s, question)
         except TimeoutError:
             raise await self._too_late(visit, timeout_s) from None
         except Failure as failure:
@@ -186,12 +302,15 @@ class Gate:
                 session.busy -= 1
                 session.used_at = asyncio.get_running_loop().time()
 
-    async def _on_page(self, visit: Visit, tab: Tab, args: msgspec.Struct, timeout_s: float) -> Result[Any]:
+    async def _on_page(
+        self, visit: Visit, tab: Tab, args: msgspec.Struct, timeout_s: float, question: Question
+    ) -> Result[Any]:
         assert visit.tool
         if visit.tool.live:
             await tab.ready(timeout_s)
         else:
             tab.check_open()
+        self._decide_again(visit, tab, question, args)
         return await self._handle(visit, tab, args)
 
     async def _handle(self, visit: Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
@@ -209,7 +328,8 @@ class Gate:
             assert visit.session
             if self.registry.find(name).needs_session:
                 args = {"session": visit.session.id, **args}
-            answer = await self.call(Call(name, args, visit.call.caller, visit.call.progress))
+            step = Call(name, args, visit.call.caller, visit.call.progress, visit.call.dialog, visit.call.patience_s)
+            answer = await self.call(step)
             return Step(answer.text, answer.data, answer.failed)
 
         return run
@@ -233,6 +353,10 @@ class Gate:
         log.debug("%s by %s: %s, %.1f ms, record %d", tool, visit.call.caller.door, outcome, took_ms, visit.record)
         if visit.record:
             self._audit.after(visit.record, outcome=outcome, duration_ms=took_ms)
+        elif outcome in REFUSED:
+            call, session = visit.call, visit.session.id if visit.session else ""
+            caller = {"caller": call.caller.key, "door": call.caller.door, "session": session}
+            self._audit.note("call_refused", tool=call.tool[:80], outcome=outcome, **caller)
 
     # what doors ask besides calls
 
@@ -287,6 +411,7 @@ class Gate:
             Sample("tabs", seen.tabs, "Open tabs."),
             Sample("calls_waiting", seen.waiting, "Calls that wait for their turn in a tab."),
             Sample("calls_refused_total", self._rates.refused, "Calls above the rate of their key.", kind="counter"),
+            Sample("steps_refused_total", self._budget.refused, "Steps above a budget of the policy.", kind="counter"),
             Sample("browsers", len(seen.browsers), "Running browsers."),
             *each,
         ]
@@ -299,6 +424,7 @@ class Gate:
         return task
 
     async def close(self) -> None:
+        self.approvals.close()
         for task in self._leaving:
             task.cancel()
         await self._sessions.shut()
@@ -330,6 +456,37 @@ def _check_domains(visit: Visit, tool: Tool, args: msgspec.Struct) -> None:
 
 def _access(tool: Tool, given: dict[str, Any]) -> Access:
     return Access.SENSITIVE if tool.sensitive & given.keys() else tool.access
+
+
+def _urls(tool: Tool, tab: Tab | None, args: msgspec.Struct) -> tuple[str, ...]:
+    """The live document, the frame that is worked in, and the addresses among the arguments.
+
+    Who leaves a page needs no leave of that page.
+    """
+    there = [tab.url, tab.frame.url if tab.frame else ""] if tab and not tool.leaves else []
+    given = [getattr(args, name) for name in tool.url_names]
+    return tuple(dict.fromkeys(url for url in (*there, *given) if url))
+
+
+def _tab_told_of(session: Session, result: Result[Any] | None) -> Tab | None:
+    """Some tools of a session answer about one tab of it."""
+    name = getattr(result.data, "tab", "") if result else ""
+    return next((tab for tab in session.tabs if tab.name == name), None)
+
+
+def _withheld(decision: Decision, tool: str) -> Failure:
+    failure = denial(decision, f"{tool} was run, and the page that is there now may not be read")
+    failure.details["ran"] = True
+    return failure
+
+
+def _replaced(when: str) -> Failure:
+    return Failure(
+        "stale_ref",
+        f"the page was replaced {when}",
+        suggestions=["take a new snapshot and repeat the step"],
+        retryable=True,
+    )
 
 
 def _given(args: msgspec.Struct) -> dict[str, Any]:
@@ -368,10 +525,5 @@ async def _no_progress(done: float, total: float | None, message: str) -> None:
 def _translated(error: Exception) -> Failure:
     """The browser refused a command. Most often the page was replaced under it."""
     if isinstance(error, WorldGone):
-        return Failure(
-            "stale_ref",
-            "the page was replaced during the call",
-            suggestions=["take a new snapshot and repeat the step"],
-            retryable=True,
-        )
+        return _replaced("during the call")
     return Failure("page_error", f"the browser refused: {error}")

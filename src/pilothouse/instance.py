@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 START_TIMEOUT_S = 30.0
 HELLO_TIMEOUT_S = 10.0
 LOG_MAX_BYTES = 1_000_000
-# Exit codes of `pilothouse serve`, beside 1 for anything else.
-HELD, PORT_TAKEN = 3, 4
 
 
 class StartError(Exception):
@@ -134,10 +132,11 @@ def ask(home: str, hello: bytes) -> dict[str, Any]:
         link.close()
 
 
-def ensure(home: str) -> None:
-    """Return once a daemon listens, started by us if need be. However many ask at once, one is started."""
+def ensure(home: str) -> bool:
+    """Return once a daemon listens. However many ask at once, one is started; True if it was we who did."""
     deadline = time.monotonic() + START_TIMEOUT_S
     lock = _open_lock(home, "start.lock")
+    started = False
     try:
         _lock(lock, wait=True)
         while not _listens(home):
@@ -147,8 +146,10 @@ def ensure(home: str) -> None:
                 time.sleep(0.02)  # one that nobody told us of is starting or ending
             else:
                 _spawn(home, deadline)
+                started = True
     finally:
         os.close(lock)
+    return started
 
 
 def wait_gone(home: str, timeout_s: float) -> bool:

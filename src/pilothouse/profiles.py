@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from pilothouse.config import HIDDEN, Profile, Size, parse, shown_proxy
+from pilothouse.config import HIDDEN, Profile, Size, parse, proxy_fault, shown_proxy
 from pilothouse.errors import Failure
 from pilothouse.tables import with_changes, with_entry, without_entry
 
@@ -152,12 +152,16 @@ class Profiles:
         raise Failure("system", f"{self._file} is being written by somebody else", retryable=True)
 
     def _check(self, profile: Profile, values: dict[str, Any], every: list[Profile]) -> None:
+        _check_name(profile, values.get("name") or "", every)
         if HIDDEN in profile.proxy_server and values.get("proxy_server"):
             raise Failure(
                 "bad_request",
                 f"proxy_server has {HIDDEN} where its user and password should be",
                 suggestions=["give the whole address", "or leave proxy_server out to keep what it is"],
             )
+        if values.get("proxy_server") and (fault := proxy_fault(profile.proxy_server)):
+            hint = "write it as socks5://host:port or http://user:password@host:port"
+            raise Failure("bad_request", f"proxy_server: {fault}", suggestions=[hint])
         if profile.timezone and not _is_zone(profile.timezone):
             raise Failure("bad_request", f"there is no time zone {profile.timezone}", suggestions=["Europe/Berlin"])
         if "user_data_dir" not in values:
@@ -186,6 +190,18 @@ class Profiles:
     def _folders_of(self, every: list[Profile]) -> set[str]:
         """The names in our folder that are somebody's, as they are compared where capitals do not count."""
         return {self.data_dir(one).name.casefold() for one in every if self.is_ours(one)}
+
+
+def _check_name(profile: Profile, name: str, every: list[Profile]) -> None:
+    """Two of one name could only be told apart by ids that nobody chose."""
+    wanted = name.casefold()
+    same = [one.id for one in every if one.id != profile.id and wanted and wanted in (one.name.casefold(), one.id)]
+    if same:
+        raise Failure(
+            "bad_request",
+            f"there is a profile of this name already: {same[0]}",
+            suggestions=["update_profile changes it", "or choose another name"],
+        )
 
 
 def _position(profiles: list[Profile], profile_id: str) -> int:

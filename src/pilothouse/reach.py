@@ -47,11 +47,12 @@ class Way:
     def __init__(self, home: str) -> None:
         self._home = home
         self._replaced = False
+        self.started = False  # there was no daemon, and now there is
         self.note = ""  # why a daemon of another version stays
 
     def reach(self, hello: dict[str, Any]) -> socket:
         for _ in range(3):
-            instance.ensure(self._home)
+            self.started |= instance.ensure(self._home)
             try:
                 return attach(self._home, hello, any_version=self._replaced)
             except OtherVersion as other:

@@ -32,7 +32,7 @@ def with_entry(text: str, name: str, entry: dict[str, Any], place: str) -> str:
     else:
         _mark_end(here[-1])
         new = _replaced_mark(document.as_string(), table)
-    return _checked(new, wanted, place)
+    return checked(new, wanted, place)
 
 
 def with_changes(text: str, name: str, at: int, values: dict[str, Any], place: str) -> str:
@@ -56,7 +56,7 @@ def with_changes(text: str, name: str, at: int, values: dict[str, Any], place: s
     else:
         table |= fresh
         new = document.as_string()
-    return _checked(new, wanted, place)
+    return checked(new, wanted, place)
 
 
 def without_entry(text: str, name: str, at: int, place: str) -> str:
@@ -67,13 +67,13 @@ def without_entry(text: str, name: str, at: int, place: str) -> str:
     tables: Any = document[name]
     if not _is_list_of_tables(tables):
         tables.pop(at)
-        return _checked(document.as_string(), wanted, place)
+        return checked(document.as_string(), wanted, place)
     if not wanted[name]:
         del wanted[name]
     _mark_end(tables[at])
     before, _, after = document.as_string().partition(f"# {_MARK}\n")
     heads = [found.start() for found in re.finditer(rf"^[ \t]*\[\[[ \t]*{name}[ \t]*\]\]", before, re.MULTILINE)]
-    return _checked((before[: heads[at]] if at < len(heads) else before) + after.lstrip("\n"), wanted, place)
+    return checked((before[: heads[at]] if at < len(heads) else before) + after.lstrip("\n"), wanted, place)
 
 
 def _document(text: str, place: str) -> "TOMLDocument":
@@ -89,7 +89,7 @@ def _document(text: str, place: str) -> "TOMLDocument":
     return document
 
 
-def _checked(new: str, wanted: dict[str, Any], place: str) -> str:
+def checked(new: str, wanted: dict[str, Any], place: str) -> str:
     """The safety net: the new text must say exactly what was meant, in every other section too."""
     try:
         if tomllib.loads(new) == wanted:

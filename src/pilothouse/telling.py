@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser.navigate import short
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.watch import Event
 from pilothouse.call import Answer, Visit
@@ -53,12 +54,16 @@ def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
         return
     if tab and not tab.closed and tab.url != tab.told_url:
         tab.told_url = data["url"] = tab.url
-        if tab.url not in "\n".join(lines):
-            lines.append(f'now at {tab.url} "{tab.title}"')
-    events = [event for event in session.watch.unseen() if event.kind != "navigation"]
+        if short(tab.url) not in "\n".join(lines):
+            lines.append(f'now at {short(tab.url)} "{tab.title}"')
+    events = [event for event in session.watch.unseen() if event.kind != "navigation" and not _is_hidden(event, visit)]
     if events:
         data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
         lines += _event_lines(events, tab, {one.name: one.url for one in session.tabs})
+
+
+def _is_hidden(event: Event, visit: Visit) -> bool:
+    return event.tab in visit.hidden and event.kind in ("dialog", "console_error")
 
 
 def failed(visit: Visit, failure: Failure) -> Answer:

@@ -67,6 +67,7 @@ class Tool(msgspec.Struct, frozen=True):
     queued: bool
     live: bool
     opens: bool
+    leaves: bool
     sensitive: frozenset[str]
     reveals: bool
     shows: bool
@@ -143,6 +144,7 @@ def tool(
     queued: bool | None = None,
     live: bool = True,
     opens: bool = False,
+    leaves: bool = False,
     sensitive: tuple[str, ...] = (),
     reveals: bool = False,
     shows: bool = False,
@@ -153,10 +155,11 @@ def tool(
 
     Reads run beside others in the same tab, the rest in order; `queued` says otherwise. `live` tools need a page
     that can answer: they wait until the last action has settled, and are refused while a dialog is open. A tool
-    that `opens` gets a new tab when none is left. A call that gives one of the `sensitive` arguments is sensitive,
-    whatever the tool is without them. What `reveals` secrets is asked for just these: its answer only loses those that
-    a person registered. What `shows` the page as people read it only loses what has a secret's shape: "Cookie: oatmeal"
-    is a recipe there. An action that can bring a snapshot along shows, too.
+    that `opens` gets a new tab when none is left; one that `leaves` the page may do so whatever page it is. A call
+    that gives one of the `sensitive` arguments is sensitive, whatever the tool is without them. What `reveals` secrets
+    is asked for just these: its answer only loses those that a person registered. What `shows` the page as people read
+    it only loses what has a secret's shape: "Cookie: oatmeal" is a recipe there. An action that can bring a snapshot
+    along shows, too.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -184,6 +187,7 @@ def tool(
                 queued=access is not Access.READ if queued is None else queued,
                 live=live,
                 opens=opens,
+                leaves=leaves,
                 sensitive=frozenset(sensitive),
                 reveals=reveals,
                 shows=shows or "snapshot" in hints,

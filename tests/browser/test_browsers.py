@@ -10,11 +10,14 @@ import pytest
 from pilothouse.browser import browsers as browsers_module
 from pilothouse.browser.browsers import Browsers, Wish
 from pilothouse.browser.circuit import FAILURES, PAUSE_S
+from pilothouse.browser.signal import Signal
 from pilothouse.errors import Failure
 from pilothouse.profiles import Profile, Profiles
 from tests.promises import promise
 
 pytestmark = promise("B03", "B11")
+
+changed = Signal()  # something happened to a fake
 
 
 class FakeGateway:
@@ -26,6 +29,7 @@ class FakeGateway:
 
     def close(self) -> None:
         self.closed = True
+        changed.stir()
 
 
 class FakeChrome:
@@ -40,8 +44,10 @@ class FakeChrome:
 
     async def close(self) -> None:
         self.closing = True
+        changed.stir()
         await self.may_close.wait()
         self.closed = True
+        changed.stir()
 
 
 class FakeSeat:
@@ -91,6 +97,7 @@ class FakeLauncher:
 
     async def start_profile(self, profile: Profile, data_dir: Path, *, port: int, headless: bool | None) -> Any:
         self.starts += 1
+        changed.stir()
         await self.gate.wait()
         if self.trouble:
             raise self.trouble
@@ -126,9 +133,7 @@ def good_room(room: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(5):
-        while not condition():
-            await asyncio.sleep(0.001)
+    assert await changed.until(condition, 20)
 
 
 async def given_up(task: "asyncio.Task[Any]") -> None:
@@ -158,9 +163,7 @@ async def test_a_profile_that_others_use_is_no_failure_of_the_browser(room: Room
 async def test_who_stops_waiting_leaves_nothing_open(room: Room) -> None:
     room.launcher.gate.clear()
     taking = asyncio.create_task(room.browsers.take("work", Wish()))
-    async with asyncio.timeout(5):
-        while not room.launcher.starts:
-            await asyncio.sleep(0)
+    await until(lambda: room.launcher.starts)
     taking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await taking

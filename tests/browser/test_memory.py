@@ -37,9 +37,22 @@ def session_of(agent: Agent) -> Session:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
+    """For what tells nobody when it happens: what the warden knows, and the end of an object."""
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.02)
+
+
+async def told(session: Session, text: str) -> None:
+    """Until an event of the session, its kind in front, says so."""
+    heard = asyncio.Event()
+    says = lambda event: text in f"{event.kind}: {event.text}"
+    leave = session.watch.subscribe(lambda event: heard.set() if says(event) else None)
+    try:
+        if not any(map(says, session.watch.recent())):
+            await asyncio.wait_for(heard.wait(), 30)
+    finally:
+        leave()
 
 
 async def test_which_process_a_page_is_in(agent: Agent, site: PageServer) -> None:
@@ -113,8 +126,8 @@ async def test_a_frame_that_is_too_big_goes_alone(house: House, agent: Agent, si
     finally:
         warden.bounds = before
     session = session_of(agent)
-    await until(lambda: any(event.kind == "crash" for event in session.watch.recent()))
-    assert "a frame was ended" in "".join(event.text for event in session.watch.recent())
+    await told(session, "a frame was ended")
+    await told(session, "crash: ")
     assert "Outer" in await agent.text("get_page_state")
 
 
@@ -128,11 +141,11 @@ async def test_a_page_that_grows_and_never_answers(own_house: House, site: PageS
         arriving = asyncio.ensure_future(
             agent.ask("navigate", url=site.inline(f"<h1>x</h1><script>{grow}</script>"), timeout_ms=60_000)
         )
-        told = lambda text: [event for event in session.watch.recent() if text in event.text]
-        await until(lambda: told("did not answer: its script was broken off"))
-        await until(lambda: told("a page was ended"))
-        await asyncio.wait_for(arriving, 20)
-        await until(lambda: session.tabs[0].url == "about:blank")
+        await told(session, "did not answer: its script was broken off")
+        await told(session, "a page was ended")
+        await asyncio.wait_for(arriving, 30)
+        tab = session.tabs[0]
+        assert await tab.signal.until(lambda: tab.url == "about:blank", 30)
 
 
 async def test_no_session_is_added_to_a_full_house(own_house: House, site: PageServer) -> None:

@@ -17,9 +17,9 @@ async def test_navigate_answers_url_title_and_status(agent: Agent, site: PageSer
 
 
 @promise("A08")
-async def test_a_refused_connection_says_so(agent: Agent) -> None:
+async def test_a_refused_connection_says_so(agent: Agent, site: PageServer) -> None:
     with pytest.raises(Failure) as refused:
-        await agent.call("navigate", url="http://127.0.0.1:3999/")
+        await agent.call("navigate", url=site.dead_origin)
     assert refused.value.code == "navigation_failed"
     assert "refused" in refused.value.message
     assert "SOCKS" not in refused.value.message

@@ -85,7 +85,9 @@ async def test_filters(agent: Agent, site: PageServer) -> None:
 
 
 async def test_failures_say_why(agent: Agent, site: PageServer) -> None:
-    refused = await pressed(agent, site, "Refused")
+    await agent.call("navigate", url=site.url("network.html"))
+    await agent.js(f"await show(fetch('{site.dead_origin}/'))")
+    (refused,) = (await agent.call("get_network_log", url_pattern=site.dead_origin))["requests"]
     assert "refused" in refused["failure"].lower()
     assert "SOCKS" not in refused["failure"]
     aborted = await pressed(agent, site, "Aborted")

@@ -185,10 +185,10 @@ async def test_leaving_a_page_ends_its_requests(page: Agent, site: PageServer) -
     assert "pending" not in one
 
 
-async def test_a_socket_that_is_refused(page: Agent) -> None:
-    code = "return await new Promise(done => { const s = new WebSocket('ws://127.0.0.1:3999/'); s.onclose = () => done(1) })"
-    await page.js(code)
-    (one,) = await logged(page, ":3999")
+async def test_a_socket_that_is_refused(page: Agent, site: PageServer) -> None:
+    address = site.dead_origin.replace("http", "ws")
+    await page.js(f"await new Promise(done => {{ const s = new WebSocket('{address}'); s.onclose = () => done(1) }})")
+    (one,) = await logged(page, address)
     assert one["type"] == "WebSocket"
     assert "refused" in one["failure"]
     assert "SOCKS" not in one["failure"]

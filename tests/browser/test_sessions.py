@@ -71,7 +71,7 @@ async def own_house(tmp_path: Path) -> AsyncIterator[House]:
 
 
 async def until(condition: Any) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -158,15 +158,15 @@ async def test_placing_takes_its_share_of_the_deadline(own_house: House) -> None
     await own_house.pool.take()  # so that a start is no part of what is measured
 
     async def slowly() -> Any:
-        await asyncio.sleep(1)
+        await asyncio.sleep(3)
         return await take()
 
     own_house.pool.take = slowly  # type: ignore[method-assign]
     async with own_house.agent() as agent:
         began = asyncio.get_running_loop().time()
-        late = await agent.ask("wait_for", text="never there", timeout_ms=2000)
+        late = await agent.ask("wait_for", text="never there", timeout_ms=4000)
         assert late.data["error"]["code"] == "timeout"
-        assert asyncio.get_running_loop().time() - began < 2.9
+        assert asyncio.get_running_loop().time() - began < 6.5  # of 7
 
 
 @promise("B09")

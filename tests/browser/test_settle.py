@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from pilothouse.browser.settle import REQUESTS_S
 from tests.browser.looking import look, put
 from tests.house import Agent
 from tests.promises import promise
@@ -103,12 +104,12 @@ async def test_a_long_poll_costs_its_bound_once(agent: Agent, site: PageServer) 
     await agent.js("go.onclick = () => { fetch('/hang'); document.getElementById('clicks').textContent = 1 }; return 0")
     began = time.monotonic()
     await agent.call("click", target="#go")
-    assert time.monotonic() - began < 3.5
+    assert time.monotonic() - began < REQUESTS_S + 6  # it would be the call's whole deadline
     began = time.monotonic()
     await look(agent)
     await agent.call("type_text", target="#name", text="Ada")
     await look(agent)
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 2 * REQUESTS_S  # each of the three would pay it
 
 
 async def test_streams_and_endless_animation_are_not_waited_for(agent: Agent, site: PageServer) -> None:
@@ -120,4 +121,4 @@ async def test_streams_and_endless_animation_are_not_waited_for(agent: Agent, si
     began = time.monotonic()
     await agent.call("click", target="#go")
     await look(agent)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 8

@@ -23,7 +23,7 @@ async def lateness_ms(agent: Agent, **condition: object) -> float:
 async def begun(agent: Agent, calls: int) -> None:
     """Until so many calls are under way and the page has heard of them."""
     (session,) = agent.gate.own(agent.caller).all()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while session.busy < calls:
             await asyncio.sleep(0)
     assert session.current
@@ -79,7 +79,7 @@ async def test_nothing_came_in_time(agent: Agent, site: PageServer) -> None:
     began = time.monotonic()
     late = await fails(agent, "timeout", "wait_for", text="never", timeout_ms=300)
     assert "text" in late.message
-    assert time.monotonic() - began < 1.3
+    assert time.monotonic() - began < 5  # of 30 s, by default
     await fails(agent, "timeout", "wait_for", function="false", timeout_ms=300)
     await fails(agent, "bad_request", "wait_for")
     await fails(agent, "bad_request", "wait_for", target="##")
@@ -185,7 +185,7 @@ async def test_a_frame_that_leaves_holds_nobody_up(
     began, spent = time.monotonic(), time.process_time()
     async with house.agent() as somebody:
         await somebody.call("navigate", url=site.url("small.html"))
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 10
     await waiting
     assert time.process_time() - spent < 1
 
@@ -204,7 +204,7 @@ async def test_what_a_frame_showed_is_gone_with_it(agent: Agent, site: PageServe
     await agent.js("document.querySelector('iframe').remove(); return 0")
     began = time.monotonic()
     assert [(await one)["met"] for one in waiting] == ["gone", "gone"]
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 10
 
 
 @promise("A09")

@@ -11,6 +11,7 @@ from pilothouse.browser.stream import Stream, Wanted
 from pilothouse.browser.watch import Event, Watch
 from pilothouse.call import Answer, Call, Caller
 from pilothouse.errors import Failure
+from pilothouse.guard.approvals import Approvals
 from pilothouse.result import Image, Result, clean_tree
 from pilothouse.tool import Access, Progress, Registry, declared, tool
 
@@ -88,6 +89,7 @@ class FakeGate:
         self.owned: dict[str, list[Event]] = {}
         self._listeners: set[Callable[[str, str, Event], None]] = set()
         self.streams: set[Stream] = set()
+        self.approvals = Approvals()
 
     async def call(self, call: Call) -> Answer:
         self.calls.append(call)

@@ -38,7 +38,7 @@ async def read(socket: ClientConnection) -> dict[str, Any]:
 
 
 async def listening(gate: RestGate) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while not gate._listeners:
             await asyncio.sleep(0.005)
 
@@ -165,6 +165,6 @@ async def test_who_leaves_is_forgotten_and_what_it_says_is_not_read(rest_url: st
         await socket.send("hello")
         gate.happen("default", "", event(1))
         assert (await read(socket))["number"] == 1
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while gate._listeners:
             await asyncio.sleep(0.005)

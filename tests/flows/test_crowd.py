@@ -71,8 +71,8 @@ def test_a_hung_page_delays_nobody_and_is_freed(
     call = hung.send("click", target=ref)
     beside = all_at_once(agents, site)
     # The hung page takes one of the two cores of a small machine; waiting for it would cost seconds, not a factor.
-    assert statistics.median(beside) < 2.5 * statistics.median(alone) + 0.5
-    assert max(beside) < 3 * max(alone) + 2
+    assert statistics.median(beside) < 3 * statistics.median(alone) + 1
+    assert max(beside) < 4 * max(alone) + 4
 
     reply = hung.wait(call, timeout=60)
     assert reply.error in ("timeout", None), reply.text
@@ -102,4 +102,4 @@ def test_calls_on_one_connection_pass_each_other(agent: Agent, site: PageServer)
     assert agent.js("clicks", tab=second) == 1
     agent.js("late.textContent = 'Now'", tab=first)
     assert agent.wait(waiting).ok
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15  # it would be the 20 s of the wait

@@ -104,7 +104,7 @@ class Limited:
             gate.registry,
             house.sessions,
             gate._policy,
-            gate._approvals,
+            gate.approvals,
             gate._audit,
             rates=Rates(per_minute, clock),
         )

@@ -13,6 +13,8 @@ from pilothouse.guard import socks
 from pilothouse.guard.address import Address
 from pilothouse.guard.resolve import Resolver
 from pilothouse.guard.sluice import Gateway, Sluice
+from pilothouse.guard.view import Opened
+from tests.guard.proxies import Proxy
 from tests.promises import promise
 
 pytestmark = promise("D04")
@@ -30,7 +32,21 @@ async def sluice() -> AsyncIterator[Sluice]:
 
 @pytest.fixture
 async def gateway(sluice: Sluice) -> Gateway:
-    return await sluice.open(lambda host, port: "a rule says so" if host == "evil.test" else None)
+    return await sluice.open(Without("evil.test"))
+
+
+class Without(Opened):
+    """Everything but these hosts; others may join them later."""
+
+    def __init__(self, *hosts: str) -> None:
+        self.hosts = set(hosts)
+        self.addresses: set[str] = set()
+
+    def host(self, host: str, port: int) -> str | None:
+        return "a rule says so" if host in self.hosts else None
+
+    def address(self, host: str, address: Address) -> str | None:
+        return f"{host} is at {address}" if str(address) in self.addresses else None
 
 
 async def serve(handler: Handler, host: str = "127.0.0.1") -> tuple[asyncio.Server, int]:
@@ -300,14 +316,87 @@ async def test_connections_are_counted(gateway: Gateway, echo_port: int, monkeyp
     assert (code, await round_trip(streams)) == (socks.GRANTED, b"hello")
 
 
-async def test_withdrawn_connections_are_cut_and_others_stay(gateway: Gateway, echo_port: int):
+async def test_withdrawn_connections_are_cut_and_others_stay(sluice: Sluice, echo_port: int):
+    view = Without()
+    gateway = await sluice.open(view)
     _, (reader, writer) = await ask(gateway, "shop.test", echo_port)
     _, other = await ask(gateway, "localhost", echo_port)
-    assert gateway.withdraw(lambda host, port: host == "shop.test" and port == echo_port) == 1
+    assert gateway.withdraw() == 0
+    view.hosts.add("shop.test")
+    assert gateway.withdraw() == 1
     with pytest.raises(ConnectionResetError):
         await reader.read()
     writer.close()
+    assert gateway.reason("shop.test", echo_port) == "a rule says so"
     assert await round_trip(other) == b"hello"
+
+
+async def test_addresses_are_withdrawn_too(sluice: Sluice, echo_port: int):
+    view = Without()
+    gateway = await sluice.open(view)
+    _, (reader, writer) = await ask(gateway, "shop.test", echo_port)
+    view.addresses.add("127.0.0.1")
+    assert gateway.withdraw() == 1
+    with pytest.raises(ConnectionResetError):
+        await reader.read()
+    writer.close()
+    code, _ = await ask(gateway, "shop.test", echo_port)
+    assert (code, gateway.reason("shop.test", echo_port)) == (socks.NOT_ALLOWED, "shop.test is at 127.0.0.1")
+
+
+async def test_a_rule_that_changes_while_a_connection_is_made_holds(echo_port: int):
+    view, dialled, go = Without(), asyncio.Event(), asyncio.Event()
+
+    async def slow(addresses: Sequence[Address], port: int) -> tuple[asyncio.Transport, socks.Arrival]:
+        made = await module.direct(addresses, port)
+        dialled.set()
+        await go.wait()
+        return made
+
+    one = Sluice({}, set(), connect=slow)
+    asking = asyncio.ensure_future(ask(await one.open(view), "localhost", echo_port))
+    await asyncio.wait_for(dialled.wait(), 5)
+    view.hosts.add("localhost")
+    go.set()
+    code, _ = await asking
+    assert code == socks.NOT_ALLOWED
+    one.close()
+
+
+async def test_nothing_passes_before_a_session_moves_in_and_after_it_left(sluice: Sluice, echo_port: int):
+    gateway = await sluice.open_closed()
+    assert (await ask(gateway, "localhost", echo_port))[0] == socks.NOT_ALLOWED
+    view = Without("evil.test")
+    gateway.attach(view)
+    code, (reader, writer) = await ask(gateway, "localhost", echo_port)
+    assert code == socks.GRANTED
+    gateway.detach(view)
+    with pytest.raises(ConnectionResetError):
+        await reader.read()
+    writer.close()
+    assert (await ask(gateway, "localhost", echo_port))[0] == socks.NOT_ALLOWED
+
+
+async def test_sessions_that_share_a_browser_share_its_way_out(sluice: Sluice, echo_port: int):
+    gateway, one, two = await sluice.open_closed(), Without("shop.test"), Without("localhost")
+    two.addresses.add("127.0.0.1")
+    gateway.attach(one)
+    gateway.attach(two)
+    assert (await ask(gateway, "localhost", echo_port))[0] == socks.GRANTED
+    # Name and address must be allowed by one and the same.
+    assert (await ask(gateway, "shop.test", echo_port))[0] == socks.NOT_ALLOWED
+
+
+async def test_a_proxy_is_judged_as_any_host(sluice: Sluice, echo_port: int):
+    async with Proxy("socks5") as proxy:
+        view = Without("127.0.0.1")
+        gateway = await sluice.open(view, upstream=proxy.url())
+        assert (await ask(gateway, "far.example", echo_port))[0] == socks.NOT_ALLOWED
+        assert not proxy.asked
+        view.hosts.clear()
+        assert (await ask(gateway, "far.example", echo_port))[0] == socks.GRANTED
+        view.hosts.add("far.example")
+        assert gateway.withdraw() == 1
 
 
 async def test_close_cuts_everything(gateway: Gateway, sluice: Sluice, echo_port: int):
@@ -343,10 +432,11 @@ async def test_a_browser_that_gives_up_takes_the_attempt_along():
 
 
 async def test_a_rule_that_breaks_lets_nothing_pass(sluice: Sluice, echo_port: int, caplog: pytest.LogCaptureFixture):
-    def broken(host: str, port: int) -> str | None:
-        raise ValueError("a bug")
+    class Broken(Opened):
+        def host(self, host: str, port: int) -> str | None:
+            raise ValueError("a bug")
 
-    code, _ = await ask(await sluice.open(broken), "127.0.0.1", echo_port)
+    code, _ = await ask(await sluice.open(Broken()), "127.0.0.1", echo_port)
     assert code == socks.FAILED
     assert "a bug" in caplog.text
 

@@ -112,7 +112,7 @@ async def test_what_was_sent_and_what_came_back(agent: Agent, site: PageServer) 
         agent,
         "'/echo?a=1&b=%C3%BC&empty=', {method: 'POST', headers: {'X-Test': 'yes'}, body: JSON.stringify({hello: 1})}",
         "'/redirect?to=/status/204'",
-        "'http://127.0.0.1:3999/'",
+        f"'{site.dead_origin}/'",
     )
     log = await exported(agent, bodies=True)
     assert [page["title"] for page in log["pages"]] == [await agent.js("document.title")]
@@ -133,7 +133,7 @@ async def test_what_was_sent_and_what_came_back(agent: Agent, site: PageServer) 
     assert posted["timings"]["wait"] > 0
     hop = entry(log, "/redirect")
     assert (hop["response"]["status"], hop["response"]["redirectURL"]) == (302, "/status/204")
-    failed = entry(log, ":3999")
+    failed = entry(log, site.dead_origin)
     assert failed["response"]["status"] == 0
     assert "refused" in failed["_error"]
 

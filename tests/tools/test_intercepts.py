@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
-from pilothouse.browser.intercept import MAX_RULES, Intercept, Rules
+from pilothouse.browser.border import Border
+from pilothouse.browser.intercept import MAX_RULES, Answer, Asker, Intercept, Rules
 from pilothouse.errors import Failure
+from pilothouse.guard.approvals import Approvals
+from pilothouse.guard.border import Borders
 from tests.browser.looking import fails
+from tests.guard.views import ByHand
 from tests.house import Agent, House
 from tests.promises import promise
 from tests.server import PageServer
@@ -348,20 +352,16 @@ class Channel:
         return self.sent[-1][0]
 
 
-class Broken:
-    owner = "policy"
-
-    def patterns(self) -> list[dict[str, Any]]:
-        return [{"urlPattern": "*"}]
-
+class Broken(Rules):
     def find(self, asked: object) -> None:
         raise ValueError("a bug")
 
 
-def joined(*layers: Any) -> tuple[Intercept, Channel]:
+def joined(rules: Rules, border: Border | None = None) -> tuple[Intercept, Channel]:
     intercept, channel = Intercept(), Channel()
-    intercept.layers.extend(layers)
-    intercept.join(channel, lambda *_, **__: None)  # type: ignore[arg-type]
+    intercept.rules, intercept.border = rules, border
+    asker = Asker(lambda *_, **__: None, lambda: ["http://page.test/"])
+    intercept.join(channel, asker)  # type: ignore[arg-type]
     return intercept, channel
 
 
@@ -378,18 +378,19 @@ async def test_what_no_rule_means_goes_on() -> None:
     assert channel.pauses("http://a.test/") == "Fetch.continueRequest"
 
 
-async def test_layers_are_asked_in_order_and_cleared_apart() -> None:
+async def test_the_policy_is_asked_first_and_stays_when_rules_go() -> None:
     """What the policy blocks, no mock of the session opens; clearing the session's rules leaves it in force."""
-    policy, own = Rules(), Rules()
-    policy.owner = "policy"
-    policy.add("a.test")
-    own.add("a.test", answer=None)
-    intercept, channel = joined(policy, own)
+    view, own = ByHand(resources={"page.test": ["b.test"]}), Rules()
+    own.add("a.test", answer=Answer(200, (), b"mocked"))
+    border = Borders(lambda browser, mode: view, Approvals().ask)
+    intercept, channel = joined(own, border.open("s1", caller="k", browser="isolated", mode="auto"))
+    assert channel.sent[-1] == ("Fetch.enable", {"patterns": [{"urlPattern": "*"}], "handleAuthRequests": True})
+    assert channel.pauses("http://a.test/") == "Fetch.failRequest"
+    assert channel.pauses("http://b.test/") == "Fetch.continueRequest"
     own.remove()
     await intercept.apply()
-    assert channel.sent[-1][0] == "Fetch.enable"
     assert channel.pauses("http://a.test/") == "Fetch.failRequest"
-    policy.remove()
+    view.become()
     await intercept.apply()
     assert channel.sent[-1][0] == "Fetch.disable"
 

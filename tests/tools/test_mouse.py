@@ -151,7 +151,7 @@ async def test_a_click_that_hangs_the_page_is_given_up_early(
     await agent.call("navigate", url=site.url("hang.html"))
     began = time.monotonic()
     answer = await agent.ask("click", target="text=Hang now")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15  # of 30 s
     assert code(answer) == "timeout"
     assert "broken off" in answer.text
     assert "Hang now" in await agent.text("get_page_state")

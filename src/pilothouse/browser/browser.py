@@ -3,11 +3,14 @@
 Above: pool, sessions. Below: tab, cdp.
 """
 
+import asyncio
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, unquote_plus
 
+from pilothouse.browser.border import Border, Refusal
 from pilothouse.browser.downloads import Downloads
 from pilothouse.browser.files import Folder
 from pilothouse.browser.guise import Guise
@@ -36,6 +39,9 @@ class Gateway(Protocol):
     def port(self) -> int: ...
     def reason(self, host: str, port: int) -> str: ...
     def denies(self, host: str, port: int) -> bool: ...
+    def attach(self, view: Border) -> None: ...
+    def detach(self, view: Border) -> None: ...
+    def withdraw(self) -> int: ...
     def close(self) -> None: ...
 
 
@@ -61,6 +67,8 @@ class Context:
         self.origins = Origins()
         self.terms = Terms()
         self.intercept = Intercept()
+        self._unfollow: Callable[[], None] = lambda: None
+        self._applying: set[asyncio.Task[None]] = set()
         self._over_quota: set[str] = set()
         self._tabs: dict[str, Tab] = {}
         self._arrived = Signal()
@@ -92,8 +100,27 @@ class Context:
         if not await tab.signal.until(lambda: tab.closed or tab.dialog, OPEN_TIMEOUT_S):
             raise Failure("timeout", f"{tab.name} did not close in time")
 
+    def hold_to(self, border: Border) -> None:
+        """From now on, and to whatever it becomes; `intercept.apply` says when it is in force in every target."""
+        self.intercept.border = border
+        self.gateway.attach(border)
+        self._unfollow = border.follow(self._border_changed)
+
+    def let_go(self) -> None:
+        """Nobody works here any more."""
+        self._unfollow()
+        if self.intercept.border:
+            self.gateway.detach(self.intercept.border)
+
+    def _border_changed(self) -> None:
+        self.gateway.withdraw()
+        task = asyncio.ensure_future(self.intercept.apply())
+        self._applying.add(task)
+        task.add_done_callback(self._applying.discard)
+
     async def close(self) -> None:
         self.owner = None
+        self.let_go()
         with contextlib.suppress(Failure, ProtocolError):  # a browser that is gone took the context with it
             await self.browser.root.send("Target.disposeBrowserContext", browserContextId=self.id, timeout=5)
         self.browser.forget(self)
@@ -136,7 +163,9 @@ class Context:
         return self.workers.of(tab)
 
     def attached(self, target: dict[str, Any], channel: Channel) -> None:
-        tab = Tab(self, target["targetId"], channel, opener=target.get("openerId", ""))
+        opener = target.get("openerId", "")
+        source = next((one.source for one in self.tabs if one.target_id == opener), "")
+        tab = Tab(self, target["targetId"], channel, opener=opener, source=source)
         self.dress(tab)
         tab.run()
         self._tabs[tab.target_id] = tab
@@ -187,11 +216,19 @@ class Context:
             self.browser.root.post("Browser.cancelDownload", guid=guid, browserContextId=self.id)
 
     def explain(self, url: str) -> str:
-        host, port = _authority(url)
-        return self.gateway.reason(host, port)
+        refusal = self.intercept.refusal(url)
+        return refusal.why if refusal else self.gateway.reason(*_authority(url))
 
     def denies(self, url: str) -> bool:
-        return self.gateway.denies(*_authority(url))
+        return self.intercept.refusal(url) is not None or self.gateway.denies(*_authority(url))
+
+    def refusal(self, url: str) -> Refusal | None:
+        return self.intercept.refusal(url)
+
+    def forbids(self, url: str) -> Refusal | None:
+        """Of a document that came by another way than the network; what comes over it is judged there."""
+        border = self.intercept.border
+        return None if border is None or url.startswith(("http://", "https://", "about:blank")) else border.refused(url)
 
 
 class Browser:

@@ -12,6 +12,8 @@ from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
+
 from pilothouse.errors import Failure
 from pilothouse.result import clean
 
@@ -171,11 +173,20 @@ def _under(path: Path, folders: Iterable[Path]) -> bool:
 
 
 def _not_allowed(path: str) -> Failure:
+    folder = os.path.dirname(os.path.abspath(os.path.expanduser(path))) if "\0" not in path else "/directory"
     return Failure(
         "denied",
         f"{path} is not under a directory that files may be uploaded from",
-        suggestions=["a person can add its directory to files.roots in config.toml", "or give the bytes in `files`"],
+        suggestions=[
+            f"a person can allow its directory in config.toml, under [files]: roots = [{_quoted(folder)}]",
+            "or give the bytes in `files`",
+        ],
     )
+
+
+def _quoted(text: str) -> str:
+    """As TOML writes it."""
+    return msgspec.json.encode(clean(text)[:500]).decode()
 
 
 def plain(name: str) -> str:

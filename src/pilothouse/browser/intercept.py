@@ -1,25 +1,28 @@
 """Requests that are blocked or answered by us instead of the network, through the Fetch domain.
 
-Above: context and tab join every target before it runs; session rules and, later, the policy are layers. Below:
-patterns, cdp. Fetch is on only while a layer has something to say, and only for the addresses it speaks of: a request
-that is stopped for us costs 1.8 ms (M). Every request that is stopped gets an answer, whatever goes wrong.
+Above: context and tab join every target before it runs. Below: border (the policy, asked first), patterns, cdp. Fetch
+is on only while somebody has something to say, and only for the addresses they speak of: a request that is stopped for
+us costs 1.8 ms (M). Every request that is stopped gets an answer, whatever goes wrong.
 """
 
 import asyncio
 import base64
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from pilothouse.browser import patterns
+from pilothouse.browser.border import Border, Refusal
 from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
 
 log = logging.getLogger(__name__)
 
 MAX_RULES = 100
+MAX_REFUSED = 200
 APPLY_S = 5.0
 _NOTHING: dict[str, Any] = {"patterns": [{"urlPattern": "nothing:"}]}
 _NO_BODY = {204, 205, 304}
@@ -92,19 +95,17 @@ class Tell(Protocol):
     def __call__(self, browser_id: str, url: str, said: str, *, blocked: bool) -> None: ...
 
 
-class Layer(Protocol):
-    """Somebody who may decide about requests. Layers are asked in order; the first that knows a rule decides."""
+class Asker(NamedTuple):
+    """Who is behind a channel. `pages` are the documents that a request may come from: while one takes the place of
+    another, both. `top` is the frame of the tab itself; a worker has none."""
 
-    owner: str
-
-    def patterns(self) -> Iterable[dict[str, Any]]: ...
-    def find(self, asked: Asked) -> Rule | None: ...
+    tell: Tell
+    pages: Callable[[], Iterable[str]]
+    top: str = ""
 
 
 class Rules:
     """The rules of one session; the newest is asked first."""
-
-    owner = "session"
 
     def __init__(self) -> None:
         self._rules: dict[str, Rule] = {}
@@ -151,17 +152,24 @@ class Rules:
 
 
 class Intercept:
-    """All targets of a context, held to its layers: those of the policy first, then those of the session."""
+    """All targets of a context, held to the policy first, then to the rules of the session."""
 
     def __init__(self) -> None:
-        self.layers: list[Layer] = []
+        self.border: Border | None = None
+        self.rules: Rules | None = None
         self._channels: dict[str, Channel] = {}
         self._early: set[str] = set()
+        self._held: set[asyncio.Task[None]] = set()
+        self._refused: OrderedDict[str, Refusal] = OrderedDict()
 
-    def join(self, channel: Channel, tell: Tell, *, early: bool = False) -> None:
+    def refusal(self, url: str) -> Refusal | None:
+        """Why the policy refused the last request for an address, if it did."""
+        return self._refused.get(_without_fragment(url))
+
+    def join(self, channel: Channel, asker: Asker, *, early: bool = False) -> None:
         """A target that is about to run; what its requests came to is told. `early`: it listens to rules that come
         later only if Fetch was on when it began (shared workers, M)."""
-        channel.on("Fetch.requestPaused", lambda p: self._paused(channel, tell, p))
+        channel.on("Fetch.requestPaused", lambda p: self._paused(channel, asker, p))
         channel.on("Fetch.authRequired", lambda p: _without_password(channel, p))
         self._channels[channel.id] = channel
         if early:
@@ -174,7 +182,7 @@ class Intercept:
         self._early.discard(channel.id)
 
     async def apply(self) -> None:
-        """Until what the layers say now is in force in every target."""
+        """Until what border and rules say now is in force in every target."""
         if posted := self._spread():
             await asyncio.wait(posted, timeout=APPLY_S)
 
@@ -191,20 +199,55 @@ class Intercept:
         return channel.post("Fetch.disable", steadfast=True, timeout=APPLY_S)
 
     def _wanted(self) -> dict[str, Any]:
-        found = [pattern for layer in self.layers for pattern in layer.patterns()]
+        watch = self.border.watch if self.border else ""
+        if watch == "all":
+            return {"patterns": [{"urlPattern": "*"}], "handleAuthRequests": True}
+        found = list(self.rules.patterns()) if self.rules is not None else []
         # Nobody could answer a password dialog: the page gets the 401 instead.
-        return {"patterns": found, "handleAuthRequests": True} if found else {}
+        answers = {"handleAuthRequests": True} if found or watch else {}
+        if watch:
+            found.append({"urlPattern": "*", "resourceType": "Document"})
+        return {"patterns": found, **answers} if found else {}
 
-    def _paused(self, channel: Channel, tell: Tell, params: dict[str, Any]) -> None:
+    def _paused(self, channel: Channel, asker: Asker, params: dict[str, Any]) -> None:
         try:
             asked = _asked(params)
-            rule = next((rule for layer in self.layers if (rule := layer.find(asked))), None)
-            self._decide(channel, tell, params, asked, rule)
+            if self.border and asked.type == "Document" and params.get("frameId") == asker.top:
+                task = asyncio.ensure_future(self._hold(self.border, channel, asker, params, asked))
+                self._held.add(task)
+                task.add_done_callback(self._held.discard)
+                return
+            refusal = self._refusal_of(asked, asker)
+            self._decide(channel, asker.tell, params, asked, refusal)
         except Exception:  # a mistake of ours must not leave a page waiting
-            log.exception("a request could not be judged")
-            channel.post("Fetch.failRequest", steadfast=True, requestId=params["requestId"], errorReason="Failed")
+            _break_off(channel, params)
 
-    def _decide(self, channel: Channel, tell: Tell, params: dict[str, Any], asked: Asked, rule: Rule | None) -> None:
+    async def _hold(self, border: Border, channel: Channel, asker: Asker, params: dict[str, Any], asked: Asked) -> None:
+        """A document of a tab waits until it is judged, by a person if need be."""
+        try:
+            self._decide(channel, asker.tell, params, asked, await border.document(asked.url))
+        except Exception:
+            _break_off(channel, params)
+
+    def _refusal_of(self, asked: Asked, asker: Asker) -> Refusal | None:
+        if self.border is None:
+            return None
+        return next((why for page in asker.pages() if (why := self.border.resource(asked.url, page))), None)
+
+    def _decide(
+        self, channel: Channel, tell: Tell, params: dict[str, Any], asked: Asked, refusal: Refusal | None
+    ) -> None:
+        self._refused.pop(asked.url, None)
+        if refusal is None:
+            self._follow(channel, tell, params, asked, self.rules.find(asked) if self.rules is not None else None)
+            return
+        self._refused[asked.url] = refusal
+        while len(self._refused) > MAX_REFUSED:
+            self._refused.popitem(last=False)
+        tell(params.get("networkId", ""), asked.url, refusal.why, blocked=True)
+        channel.post("Fetch.failRequest", steadfast=True, requestId=params["requestId"], errorReason="BlockedByClient")
+
+    def _follow(self, channel: Channel, tell: Tell, params: dict[str, Any], asked: Asked, rule: Rule | None) -> None:
         request_id = params["requestId"]
         if rule is None:
             channel.post("Fetch.continueRequest", steadfast=True, requestId=request_id)
@@ -286,6 +329,15 @@ def _fulfill(channel: Channel, request_id: str, status: int, headers: list[tuple
         responseHeaders=[{"name": name, "value": value} for name, value in headers],
         body=base64.b64encode(body).decode(),
     ).add_done_callback(refused)
+
+
+def _break_off(channel: Channel, params: dict[str, Any]) -> None:
+    log.exception("a request could not be judged")
+    channel.post("Fetch.failRequest", steadfast=True, requestId=params["requestId"], errorReason="Failed")
+
+
+def _without_fragment(url: str) -> str:
+    return url.partition("#")[0]
 
 
 def _without_password(channel: Channel, params: dict[str, Any]) -> None:

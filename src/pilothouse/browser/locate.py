@@ -1,4 +1,4 @@
-"""From what an agent calls a thing to the thing itself: refs, CSS, `text=`, `role=[name=]`, or alternatives.
+"""From what an agent calls a thing to the thing itself: refs, CSS, `text=`, `label=`, `role=[name=]`, or alternatives.
 
 Above: input, fill, capture, tools. Below: tab, frames, refs, world.
 """
@@ -107,7 +107,7 @@ async def _in_frame(tab: Tab, frame: Frame, query: str) -> Element | None:
         raise Failure(
             "bad_request",
             f"{query!r} is not a target: {error}",
-            suggestions=['a target is a ref (e12), CSS, text=Save, or role=button[name="Save"]'],
+            suggestions=['a target is a ref (e12), CSS, text=Save, label=Name, or role=button[name="Save"]'],
         )
     if not found["matches"]:
         return None

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser.border import Refusal
 from pilothouse.browser.network import Request
 from pilothouse.browser.settle import Mark, arrived, settle
 from pilothouse.browser.stuck import free
@@ -134,11 +135,11 @@ async def next_navigation(tab: Tab, wait_until: str, timeout: float) -> Arrival:
 
 def _nowhere(tab: Tab) -> Failure:
     if tab.bound_for:
-        return _late(tab, f"{_short(tab.bound_for)} did not answer")
+        return _late(tab, f"{short(tab.bound_for)} did not answer")
     return Failure(
         "timeout",
-        f"the tab went nowhere in time: it is still at {_short(tab.url)}",
-        details={"url": _short(tab.url)},
+        f"the tab went nowhere in time: it is still at {short(tab.url)}",
+        details={"url": short(tab.url)},
         suggestions=["get_page_state shows what the last action did", "a new tab is waited for by wait_for_new_tab"],
     )
 
@@ -175,11 +176,11 @@ async def _go(tab: Tab, url: str, end: float) -> dict[str, Any]:
     try:
         return await tab.channel.send("Page.navigate", url=url, timeout=remaining)
     except ProtocolError as error:
-        raise Failure("navigation_failed", f"{_short(url)}: {error.reason}") from error
+        raise Failure("navigation_failed", f"{short(url)}: {error.reason}") from error
     except Failure as failure:
         if failure.code == "timeout":
             tab.channel.post("Page.stopLoading")
-            told = f"{_short(url)} sent no page in time"
+            told = f"{short(url)} sent no page in time"
             raise Failure("timeout", told, suggestions=["try a longer timeout_ms"]) from None
         raise
 
@@ -199,13 +200,15 @@ async def _not_arrived(tab: Tab, url: str, before: Document, reply: dict[str, An
 def _failed(tab: Tab, url: str, error: str, request: Request | None, again: str = "") -> Failure:
     """What failed may be the last of several redirects: the reason is asked for there."""
     last = request.whole_url if request else url
-    shown = _short(url)
+    shown = short(url)
     details = {"error": error, "url": shown}
+    if refusal := tab.refusal(last):
+        return _refused(shown, refusal, details)
     if request and request.blocked:
         advice = "clear_intercepts takes the session's rules back"
         return Failure(
             "navigation_failed",
-            f"{_short(last)}: {request.blocked}",
+            f"{short(last)}: {request.blocked}",
             details=details,
             suggestions=[advice],
             retryable=False,
@@ -216,6 +219,17 @@ def _failed(tab: Tab, url: str, error: str, request: Request | None, again: str 
         return Failure("denied", f"{shown}: {why}", details=details, suggestions=[advice])
     words, advice = _WORDS.get(error, (error, "check that the server runs and the address is right"))
     return Failure("navigation_failed", f"{shown}: {why or words}{again}", details=details, suggestions=[advice])
+
+
+def _refused(shown: str, refusal: Refusal, details: dict[str, str]) -> Failure:
+    """A person reads the line; an agent cannot add it."""
+    told = {"rule": refusal.rule, "line": refusal.line}
+    return Failure(
+        "denied",
+        f"{shown}: {refusal.why}",
+        details={**details, **{name: text for name, text in told.items() if text}},
+        suggestions=["go to an address that is allowed", "or let a person change policy.toml"],
+    )
 
 
 async def _arrive(tab: Tab, before: Document | None, wait_until: str, end: float) -> None:
@@ -242,14 +256,14 @@ async def _until(tab: Tab, condition: Callable[[], bool], end: float, url: str) 
 
     remaining = end - asyncio.get_running_loop().time()
     if not await tab.signal.until(over, max(remaining, 0)):
-        raise _late(tab, f"{_short(url)} did not finish loading")
+        raise _late(tab, f"{short(url)} did not finish loading")
     tab.check_open()
     tab.check_dialog()
     if tab.crashed:
         raise Failure("tab_crashed", "the tab's renderer crashed while loading")
 
 
-def _short(url: str) -> str:
+def short(url: str) -> str:
     """Addresses may be as long as a page likes; a message may not."""
     return url if len(url) <= MAX_URL_CHARS else f"{url[:MAX_URL_CHARS]}…"
 
@@ -258,7 +272,7 @@ def _late(tab: Tab, what: str) -> Failure:
     return Failure(
         "timeout",
         f"{what} in time",
-        details={"url": _short(tab.url), "dom_ready": tab.document.dom_ready, "loaded": tab.document.loaded},
+        details={"url": short(tab.url), "dom_ready": tab.document.dom_ready, "loaded": tab.document.loaded},
         suggestions=['wait_until="domcontentloaded" waits for less', "the page may be usable: take a snapshot"],
     )
 

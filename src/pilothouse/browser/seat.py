@@ -80,6 +80,7 @@ class Seat(Context):
     async def close(self) -> None:
         """The tabs go; cookies, storage and the browser stay."""
         self.owner = None
+        self.let_go()
         with contextlib.suppress(Failure, ProtocolError, TimeoutError):  # what cannot be closed is left to the browser
             async with asyncio.timeout(LEAVE_S):
                 await asyncio.gather(*(self._leave(tab) for tab in self.tabs))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from pilothouse.browser.border import Border
 from pilothouse.browser.browser import Context
 from pilothouse.browser.files import Folder
 from pilothouse.browser.intercept import Rules
@@ -20,6 +21,7 @@ from pilothouse.browser.tab import Tab
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.watch import Watch
 from pilothouse.errors import Failure
+from pilothouse.result import counted
 
 POPUP_FRESH_S = 10.0  # for so long a tab that a page opened counts as the next one
 
@@ -54,6 +56,7 @@ class Session:
         folder: Path,
         terms: Terms,
         take: Callable[[], Awaitable[Context]],
+        border: Border | None = None,
     ) -> None:
         self.id = session_id
         self.owner = owner
@@ -69,6 +72,7 @@ class Session:
         self.rules = Rules()
         self._terms = terms
         self._take = take
+        self._border = border
         self._context: Context | None = None
         self._tabs: dict[str, Tab] = {}
         self._names = itertools.count(1)
@@ -106,7 +110,7 @@ class Session:
             self._popups.clear()
             self._context = context = await self._take()
             self._dress(context)
-            if self.rules:
+            if self.rules or (self._border and self._border.watch):
                 await context.intercept.apply()
             for tab in context.tabs:
                 self._name(tab)
@@ -159,7 +163,7 @@ class Session:
         if len(self._tabs) >= self._terms.max_tabs:
             raise Failure(
                 "over_limit",
-                f"this session has {len(self._tabs)} tabs, the most it may have",
+                f"this session has {counted(len(self._tabs), 'tab')}, the most it may have",
                 suggestions=["close_tab what is not needed", "or raise limits.tabs_per_session"],
             )
 
@@ -171,6 +175,8 @@ class Session:
             if self._context:
                 await self._context.close()
             self._forget_tabs()
+        if self._border:
+            self._border.close()
 
     def follow(self, wanted: Wanted, tidy: Callable[[Line], Line]) -> Stream:
         """What is wanted of all tabs, from now on, until the session's or the stream's end."""
@@ -251,7 +257,9 @@ class Session:
         context.keep_files_in(self.folder)
         context.files = self.files
         context.terms = self._terms
-        context.intercept.layers.append(self.rules)
+        context.intercept.rules = self.rules
+        if self._border:
+            context.hold_to(self._border)
         for tab in context.tabs:
             context.dress(tab)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser.border import Border, OpenBorder
 from pilothouse.browser.browser import Context
 from pilothouse.browser.browsers import Browsers, Wish
 from pilothouse.browser.folders import Folders
@@ -26,6 +27,7 @@ from pilothouse.browser.terms import Terms
 from pilothouse.browser.warden import Bounds, Cost, Warden
 from pilothouse.browser.watch import Event
 from pilothouse.errors import Failure
+from pilothouse.result import counted
 
 log = logging.getLogger(__name__)
 
@@ -60,8 +62,10 @@ class Sessions:
         bounds: Bounds = Bounds(),
         keep_s: float = 24 * 3600,
         browsers: Browsers | None = None,
+        border: OpenBorder | None = None,
     ) -> None:
         self.pools = pools
+        self._border = border
         self.browsers = browsers
         self._folder = folder
         self._max_sessions = max_sessions
@@ -70,6 +74,7 @@ class Sessions:
         self._open: dict[str, Session] = {}
         self._ended: OrderedDict[str, str] = OrderedDict()
         self._listeners: set[Listener] = set()
+        self.on_closed: Callable[[str], None] = lambda session_id: None  # whatever was allowed in it ends with it
         self._endings: set[asyncio.Task[None]] = set()
         self._fell_idle: dict[str, Owner] = {}  # so that who comes back learns why the session is gone
         self.warden = Warden(bounds, self._open.values)
@@ -93,6 +98,7 @@ class Sessions:
             folder=self._folder / session_id,
             terms=self.terms,
             take=take,
+            border=self._border_of(session_id, owner, options),
         )
         self._open[session_id] = session
         session.watch.subscribe(lambda event: self._tell(owner, event))
@@ -105,6 +111,11 @@ class Sessions:
             raise
         return session
 
+    def _border_of(self, session_id: str, owner: Owner, options: Options) -> Border | None:
+        if self._border is None:
+            return None
+        return self._border(session_id, caller=owner[0], browser=options.browser, mode=options.mode)
+
     def _full(self) -> Failure:
         """The latest time that a place can become free is when the session that was idle longest is closed."""
         idle_since = min((one.used_at for one in self._open.values() if not one.busy), default=None)
@@ -113,7 +124,7 @@ class Sessions:
         when = f"or try again in {seconds} s at the latest" if seconds else "or try again when one has ended"
         return Failure(
             "over_limit",
-            f"{len(self._open)} sessions are open, the most there may be",
+            f"{counted(len(self._open), 'session')} open, the most there may be",
             details={"retry_after_s": seconds} if seconds else {},
             suggestions=[f"close_session what is not needed, {when}", "limits.sessions raises it"],
         )
@@ -216,6 +227,7 @@ class Sessions:
                 self._ended[session.id] = why
                 while len(self._ended) > ENDED_KEPT:
                     self._ended.popitem(last=False)
+            self.on_closed(session.id)
             await asyncio.shield(self._end(session))  # nobody else can close it any more
 
     async def end_browser(self, profile_id: str, why: str) -> int:

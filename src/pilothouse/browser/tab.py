@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from typing import Any, Literal, Protocol
 
 from pilothouse.browser import settle, world
+from pilothouse.browser.border import Refusal
 from pilothouse.browser.console import Console, Line
 from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
 from pilothouse.browser.files import Folder
 from pilothouse.browser.frames import Frame, Frames
 from pilothouse.browser.guise import NOTHING, PLAIN, TOUCH_POINTS, Guise, Kind, put_on
-from pilothouse.browser.intercept import Intercept
+from pilothouse.browser.intercept import Asker, Intercept
 from pilothouse.browser.network import Network
 from pilothouse.browser.origins import Origins
 from pilothouse.browser.refs import Refs
@@ -49,6 +50,8 @@ class Home(Protocol):
     def explain(self, url: str) -> str: ...
     async def permit_place(self) -> None: ...
     def denies(self, url: str) -> bool: ...
+    def refusal(self, url: str) -> Refusal | None: ...
+    def forbids(self, url: str) -> Refusal | None: ...
 
 
 class Turn(asyncio.Lock):
@@ -65,7 +68,7 @@ class Turn(asyncio.Lock):
 
 
 class Tab:
-    def __init__(self, home: Home, target_id: str, channel: Channel, *, opener: str = "") -> None:
+    def __init__(self, home: Home, target_id: str, channel: Channel, *, opener: str = "", source: str = "") -> None:
         self.name = ""
         self.target_id = target_id
         self.opener = opener
@@ -84,6 +87,7 @@ class Tab:
         self.file_chooser: FileChooser | None = None
         self.navigating = False
         self.bound_for = ""  # the address of a document that was asked for and has not come
+        self.source = source  # the last document of a server: what is written into an empty page comes from there
         self.crashed = False
         self.closed = False
         self.loaders: deque[str] = deque(maxlen=20)  # of the documents that have come, the newest last
@@ -124,6 +128,10 @@ class Tab:
     def denies(self, url: str) -> bool:
         """Whether the network refused an address because this session may not go there."""
         return self._home.denies(url)
+
+    def refusal(self, url: str) -> Refusal | None:
+        """What the policy said about a request that it refused."""
+        return self._home.refusal(url)
 
     def channels(self) -> Iterator[Channel]:
         yield self.channel
@@ -272,13 +280,18 @@ class Tab:
         channel.on("Target.detachedFromTarget", lambda p: self._child_detached(p["sessionId"]))
         self.console.follow(channel)
 
-    def follow_network(self, channel: Channel, worker: str = "") -> None:
-        """Requests of the page, of a frame, or of a worker that may outlive this tab."""
+    def follow_network(self, channel: Channel, worker: str = "", *, page: str = "") -> None:
+        """Requests of the page, of a frame, or of a worker that may outlive this tab: `page` is its own address."""
         channel.post("Network.enable", enableDurableMessages=True, **_BUFFERS).add_done_callback(
             lambda reply: self._durable(channel, reply)
         )
         self.network.follow(channel, worker)
-        self._home.intercept.join(channel, self.network.ruled, early=worker == "shared_worker")
+        asker = Asker(self.network.ruled, (lambda: [page]) if page else self._pages, "" if worker else self.target_id)
+        self._home.intercept.join(channel, asker, early=worker == "shared_worker")
+
+    def _pages(self) -> list[str]:
+        """Whose requests these may be; a new document asks for things before we hear that it is there (M)."""
+        return [page for page in (self.source, self.bound_for) if page]
 
     def run(self) -> None:
         """Let the page run, now that everything is set up."""
@@ -390,6 +403,7 @@ class Tab:
             info["loaderId"], info["url"], whole=restored, unreachable=info.get("unreachableUrl", "")
         )
         self.loaders.append(info["loaderId"])
+        self._take_source()
         self.title = ""
         self.network.left(info["loaderId"])
         self.frame = None
@@ -400,6 +414,15 @@ class Tab:
         if restored:
             self.channel.post("Page.getFrameTree").add_done_callback(self._frames_told)
         self._set_navigating(False)
+
+    def _take_source(self) -> None:
+        """Where this document comes from. One that no network brought (M: Fetch sees neither `data:` nor `chrome:`)
+        may be forbidden itself: then it is left at once."""
+        if self.url.startswith(("http://", "https://", "blob:http")):
+            self.source = self.url
+        if not self.document.unreachable and (refusal := self._home.forbids(self.url)):
+            self.channel.post("Page.navigate", url="about:blank")
+            self._home.report("denied", self, f"the tab left {self.url[:200]}: {refusal.why}")
 
     def _frames_told(self, reply: asyncio.Future[dict[str, Any]]) -> None:
         """A document that came back brings its frames without announcing them."""

@@ -36,6 +36,7 @@ class Watch:
         self._listeners: set[Callable[[Event], None]] = set()
         self._seen = 0
         self._about: dict[str, int] = {}  # the last event about a thing that goes on
+        self._told: set[int] = set()  # by a result that is on its way
 
     def add(self, kind: str, tab: str, text: str, about: str = "") -> Event:
         """`about` names a thing that goes on: what nobody was told of it yet is replaced by what is newer."""
@@ -56,6 +57,11 @@ class Watch:
         if len(self._about) > RING:
             del self._about[next(iter(self._about))]
 
+    @property
+    def newest(self) -> int:
+        """The number of the last event."""
+        return self._ring[-1].number if self._ring else 0
+
     def recent(self, since: int = 0) -> list[Event]:
         return [event for event in self._ring if event.number > since]
 
@@ -64,7 +70,13 @@ class Watch:
         events = self.recent(self._seen)
         if events:
             self._seen = events[-1].number
-        return events
+        told, self._told = self._told, set()
+        return [event for event in events if event.number not in told]
+
+    def tell(self, about: str) -> None:
+        """The result that is being made says itself how this thing stands."""
+        if (number := self._about.get(about, 0)) > self._seen:
+            self._told.add(number)
 
     def subscribe(self, listener: Callable[[Event], None]) -> Callable[[], None]:
         self._listeners.add(listener)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from pilothouse.browser.guise import PLAIN, put_on
-from pilothouse.browser.intercept import Intercept
+from pilothouse.browser.intercept import Asker, Intercept
 from pilothouse.browser.tab import Tab
 from pilothouse.cdp.connection import Channel
 
@@ -40,10 +40,10 @@ class Workers:
         host = self._host(target["url"])
         self._known[channel.id] = (channel, target, host)
         if host:
-            host.follow_network(channel, target["type"])
+            host.follow_network(channel, target["type"], page=target["url"])
             put_on(channel, host.guise, over=PLAIN, kind="lone_worker")
         else:
-            self._place.intercept.join(channel, _tell_nobody, early=True)
+            self._place.intercept.join(channel, Asker(_tell_nobody, lambda: [target["url"]]), early=True)
 
     def detached(self, session_id: str) -> None:
         if known := self._known.pop(session_id, None):

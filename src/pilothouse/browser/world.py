@@ -104,6 +104,7 @@ class World:
         except Failure as failure:
             if failure.code == "timeout":
                 failure.message = f"the page did not answer within {timeout:g} s"
+                failure.suggestions = ["try again", "if its script hangs: reload, or navigate elsewhere"]
             raise
         details = reply.get("exceptionDetails")
         if details:

@@ -201,7 +201,9 @@ class Connection:
 
     def _expire(self, number: int, timeout: float) -> None:
         method = self._pending[number].method
-        self._settle(number, Failure("timeout", f"the browser did not answer {method} within {timeout:g} s"))
+        steps = ["try again", "if the page hangs: reload, or navigate elsewhere"]
+        message = f"the browser did not answer {method} within {timeout:g} s"
+        self._settle(number, Failure("timeout", message, suggestions=steps))
 
     def _lost(self, reason: str) -> None:
         failure = Failure("browser_gone", f"the browser is gone: {reason}")

@@ -21,6 +21,7 @@ _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 _CODE = {"body", "body_base64", "expression", "footer", "function", "header", "script"}
 _TEXTS = {"content", "text", "value"}
 _LONG = 20_000
+PATHS = {"paths"}  # of files here: the daemon stands in another directory
 MAX_INPUT_BYTES = 4 * 1024 * 1024
 
 
@@ -64,6 +65,12 @@ def parse(tool: Entry, arguments: list[str]) -> tuple[Entry, Flags]:
     if not reading.flags.help:
         reading.place()
     return reading.args, reading.flags
+
+
+def wants_json(arguments: list[str]) -> bool:
+    """Is the answer to be JSON? Asked of a command line that may be wrong in any other way."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return any(one == "--json" or (one.startswith("--json=") and one[7:].lower() in _YES) for one in options)
 
 
 class _Reading:
@@ -121,7 +128,7 @@ class _Reading:
             if not self.positional:
                 break
             needed = sum(1 for one in waiting[index + 1 :] if one.get("required"))
-            takes = len(self.positional) - needed if parameter["kind"] == "list" and parameter.get("required") else 1
+            takes = len(self.positional) - needed if parameter["kind"] == "list" else 1
             for _ in range(max(takes, 1)):
                 self._give(parameter, self.positional.pop(0), split=False)
         if self.positional:
@@ -133,7 +140,8 @@ class _Reading:
     def _give(self, parameter: Entry, text: str, *, split: bool) -> None:
         name = parameter["name"]
         if parameter["kind"] == "list":
-            self.args.setdefault(name, []).extend(_items(parameter, text, split=split))
+            items = _items(parameter, text, split=split and name not in PATHS)
+            self.args.setdefault(name, []).extend(map(_absolute, items) if name in PATHS else items)
             return
         value = read_value(parameter, text, name)
         if name in self.args and parameter.get("many"):
@@ -145,10 +153,12 @@ class _Reading:
 
 
 def positional(tool: Entry) -> list[Entry]:
-    """What may stand without a name: what is required; of a tool that requires nothing the first, if it is plain."""
+    """What may stand without a name: what is required; of a tool that requires nothing the first, if it is plain,
+    and the paths that follow it."""
     own = [one for one in tool["parameters"] if not one.get("place")]
     required = [one for one in own if one.get("required")]
-    return required or [one for one in own[:1] if one["kind"] in _ALONE and one["name"] != "timeout_ms"]
+    first = [one for one in own[:1] if one["kind"] in _ALONE and one["name"] != "timeout_ms"]
+    return required or [*first, *(one for one in own[1:2] if one["name"] in PATHS)]
 
 
 def is_long(parameter: Entry) -> bool:
@@ -205,6 +215,10 @@ def _items(parameter: Entry, text: str, *, split: bool) -> list[Any]:
     if split and simple and "," in text and " " not in text:
         return [read_value(of, part, name) for part in text.split(",") if part]
     return [text if of["kind"] == "string" else read_value(of, text, name)]
+
+
+def _absolute(path: Any) -> Any:
+    return os.path.abspath(os.path.expanduser(path)) if isinstance(path, str) else path
 
 
 def _object(parameter: Entry, text: str, name: str) -> Any:

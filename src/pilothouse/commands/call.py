@@ -9,19 +9,20 @@ import os
 import sys
 
 from pilothouse.commands import manifest
-from pilothouse.commands.arguments import UsageError, parse
+from pilothouse.commands.arguments import UsageError, parse, wants_json
 from pilothouse.home import directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     Entry = dict[str, Any]
     from pilothouse.commands.arguments import Flags
 
 ADMINISTRATIVE = (
-    "completion", "console", "demo", "doctor", "events", "install", "mcp", "network", "profile", "serve", "status",
-    "stop", "tools",
+    "completion", "console", "demo", "doctor", "events", "install", "mcp", "network", "policy", "profile", "serve",
+    "status", "stop", "tools",
 )  # fmt: skip
 
 
@@ -30,22 +31,23 @@ def main(arguments: list[str]) -> int:
     from pilothouse.commands import show
 
     name, *rest = arguments
+    complain = show.complain_json if wants_json(rest) else show.complain
     try:
         known = manifest.read(directory())
         tool = manifest.find(known, name)
         if tool is None:
-            return show.complain(f"there is no command {name[:80]!r}", _nearest(known, name), show.USAGE)
-        return _run(tool, name, rest)
+            return complain(f"there is no command {name[:80]!r}", _nearest(known, name), show.USAGE)
+        return _run(tool, name, rest, complain)
     except UsageError as error:
         hint = f"Try 'pilothouse {name} --help'."
-        return show.complain(f"{name}: {error}", [*error.hints, hint], show.USAGE)
+        return complain(f"{name}: {error}", [*error.hints, hint], show.USAGE)
     except PermissionError as error:
-        return show.complain(str(error))
+        return complain(str(error))
     except KeyboardInterrupt:
         return show.INTERRUPTED
 
 
-def _run(tool: Entry, name: str, arguments: list[str]) -> int:
+def _run(tool: Entry, name: str, arguments: list[str], complain: Callable[[str], int]) -> int:
     from pilothouse.commands import show
 
     args, flags = parse(tool, arguments)
@@ -57,7 +59,7 @@ def _run(tool: Entry, name: str, arguments: list[str]) -> int:
     _fit_output(tool, args, flags)
     answer = _asked(name if name in tool["aliases"] else tool["name"], tool, args, flags)
     if isinstance(answer, str):
-        return show.complain(answer)
+        return complain(answer)
     return show.show(answer, as_json=flags.json, output=flags.output)
 
 
@@ -74,22 +76,34 @@ def _asked(name: str, tool: Entry, args: Entry, flags: Flags) -> Entry | str:
     try:
         return line.call(name, args, timeout_s=wait_s, on_progress=progress)
     except TimeoutError:
-        return failed("timeout", f"{name} did not end within {flags.timeout_s:g} s and was cancelled")
+        steps = [
+            f"give it longer: --timeout {_longer(flags.timeout_s)}",
+            "a page that hangs: pilothouse reload, or pilothouse navigate elsewhere",
+            "what it waits for: pilothouse network, pilothouse console; a dialog: pilothouse events",
+        ]
+        return failed("timeout", f"{name} did not end within {flags.timeout_s:g} s and was cancelled", steps)
     except StartError as error:
         return str(error)
     finally:
         progress.clear()
         line.close()
-        if line.note:
-            sys.stderr.write(f"pilothouse: {line.note}\n")
+
+
+def _longer(seconds: float) -> str:
+    return f"{seconds * 3:g}" if seconds >= 1 else "5"
 
 
 def _fit_output(tool: Entry, args: Entry, flags: Flags) -> None:
     """`--output page.png` says the format too, where a tool has several."""
-    suffix = os.path.splitext(flags.output)[1][1:].lower().replace("jpg", "jpeg")
+    suffix = os.path.splitext(flags.output)[1][1:].lower()
+    written = "jpeg" if suffix == "jpg" else suffix
     for parameter in tool["parameters"]:
-        if parameter["name"] == "format" and suffix in parameter.get("choices", []):
-            args.setdefault("format", suffix)
+        formats: list[str] = parameter.get("choices", []) if parameter["name"] == "format" else []
+        if written in formats:
+            args.setdefault("format", written)
+        elif suffix and "png" in formats:  # of a PDF, it is the paper that has a format
+            known = ", ".join(f".{one}" for one in sorted([*formats, "jpg"]))
+            raise UsageError(f"--output: a picture cannot be a .{suffix[:20]} file", [f"these can be: {known}"])
 
 
 def _nearest(known: Entry, name: str) -> list[str]:

@@ -89,9 +89,22 @@ def examine() -> Iterator[Finding]:
     except Failure as failure:
         yield Finding("config.toml", "fail", failure.message, "mend it; docs/options.md lists every option")
     patient = Patient(home, config)
-    for check in (_home, _keys, _profiles, _disk, _daemon, _port, _chrome, _sandbox, _shared_memory, _clients):
+    for check in (_home, _keys, _policy, _profiles, _disk, _daemon, _port, _chrome, _sandbox, _shared_memory, _clients):
         yield from check(patient)
     yield Finding("extension", "note", "not installed yet: comes with a later version")
+
+
+def _policy(patient: Patient) -> Iterator[Finding]:
+    """The file as it stands; a daemon that runs may still hold to the one before."""
+    from pilothouse.guard.rulebook import NAME, Rulebook
+
+    book = Rulebook(patient.home / NAME)
+    try:
+        rules = book.read()
+    except Failure as failure:
+        yield Finding(NAME, "fail", failure.message, "mend it; a daemon that runs keeps the policy it had, none starts")
+        return
+    yield Finding(NAME, "ok", f"{len(rules.rules)} rules" if book.path.exists() else "none: the templates hold")
 
 
 def _python() -> Iterator[Finding]:
@@ -216,13 +229,10 @@ def _answers(home: str) -> bool:
 
 
 def _port(patient: Patient) -> Iterator[Finding]:
+    """Only if the next daemon could not have it: one that runs has said where it listens."""
     port = patient.config.server.port
     info = instance.published(str(patient.home))
-    if info and (info["port"] == port or port == 0):
-        yield Finding("port", "ok", f"{info['port']}, ours")
-    elif port == 0 or _is_free(port):
-        yield Finding("port", "ok", f"{port} is free" if port else "any")
-    else:
+    if info is None and port and not _is_free(port):
         owner = instance.port_owner(port)
         yield Finding("port", "fail", f"{port} is taken by {owner}", "end that, or set server.port in config.toml")
 

@@ -5,6 +5,8 @@ Above: the command line, the demo. Below: reach and the daemon's door for comman
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 
 from pilothouse import __version__
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 SILENCE_S = 630.0
 INLINE_S = 2.0
 MAX_BYTES = 4 * 1024 * 1024
+_STARTED = "no daemon was running: a new one was started"
+_GONE = "; the tabs, cookies and refs of an earlier session are gone"
 
 
 class Line:
@@ -80,18 +84,22 @@ class Line:
             return lost()
 
     def close(self) -> None:
+        """What there is to know about the daemon is told here, when no progress is in the way."""
         if self._link is not None:
             self._link.close()
         self._link, self._rest = None, b""
+        if self.note:
+            sys.stderr.write(f"pilothouse: {self.note}\n")
+            self.note = ""
 
     def _opened(self) -> socket:
         if self._link is None:
             try:
                 self._link = attach(self.home, self._hello, timeout_s=INLINE_S)
             except (OSError, OtherVersion):
-                way = Way(self.home)
+                way, lived = Way(self.home), os.path.exists(os.path.join(self.home, "audit.jsonl"))
                 self._link = way.reach(self._hello)
-                self.note = way.note
+                self.note = way.note or (way.started and _STARTED + (_GONE if lived else "")) or ""
         return self._link
 
     def _next(self, link: socket, deadline: float) -> bytes:

@@ -58,6 +58,15 @@ def complain(text: str, hints: list[str] | None = None, code: int = TROUBLE) -> 
     return code
 
 
+def complain_json(text: str, hints: list[str] | None = None, code: int = TROUBLE) -> int:
+    """The same for a program that asked for JSON: the envelope of every other error, on stdout."""
+    from pilothouse.commands.line import failed
+
+    error = "bad_request" if code == USAGE else "system"
+    _write(sys.stdout, _as_json(failed(error, text, hints), []))
+    return code
+
+
 class Progress:
     """How far long work is, on a terminal, in one line that goes away."""
 

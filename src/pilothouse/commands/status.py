@@ -3,11 +3,12 @@
 Above: admin. Below: line, for what only the daemon knows; the system's table of processes for the rest.
 """
 
-import json
 import os
 from typing import Any
 
+from pilothouse.commands import person
 from pilothouse.commands.line import Line
+from pilothouse.errors import Failure
 from pilothouse.instance import StartError
 
 Entry = dict[str, Any]
@@ -15,11 +16,11 @@ Entry = dict[str, Any]
 ASK_TIMEOUT_S = 3.0
 
 
-def describe_status(home: str, info: Entry | None, *, as_json: bool) -> str:
+def look(home: str, info: Entry | None) -> Entry:
+    """What there is to know, given what the daemon published."""
     if info is None:
-        return json.dumps({"running": False, "home": home}) if as_json else f"not running\nhome: {home}"
-    found = {"running": True, "home": home, **info, **_inside(), **processes(int(info["pid"]))}
-    return json.dumps(found) if as_json else _text(found)
+        return {"running": False, "home": home}
+    return {"running": True, "home": home, **info, **_inside(), **processes(int(info["pid"]))}
 
 
 def _inside() -> Entry:
@@ -31,7 +32,16 @@ def _inside() -> Entry:
         return {"answers": False}
     finally:
         line.close()
-    return {"answers": True, "sessions": answer["data"].get("sessions", [])}
+    return {"answers": True, "sessions": answer["data"].get("sessions", []), **_policy()}
+
+
+def _policy() -> Entry:
+    """Whether policy.toml was changed in a way that does not hold; nothing for who may not ask."""
+    try:
+        told = person.ask("GET", "/api/policy")
+    except (Failure, OSError):
+        return {}
+    return {"policy_problem": told["problem"]} if told["problem"] else {}
 
 
 def processes(pid: int) -> Entry:
@@ -47,10 +57,14 @@ def processes(pid: int) -> Entry:
     }
 
 
-def _text(found: Entry) -> str:
+def describe(found: Entry) -> str:
+    if not found["running"]:
+        return f"not running\nhome: {found['home']}"
     lines = [f"running: {found['url']}, pid {found['pid']}, version {found['version']}", f"home: {found['home']}"]
     if not found["answers"]:
         lines.append(f"it does not answer within {ASK_TIMEOUT_S:.0f} s; `pilothouse stop` ends it")
+    if "policy_problem" in found:
+        lines.append(f"policy.toml is not taken over, the policy before it holds: {found['policy_problem']}")
     if "memory_mb" in found:
         lines.append(f"memory: {found['memory_mb']} MB")
         lines += [f"browser: pid {one['pid']}, {one['memory_mb']} MB" for one in found["browsers"]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 
-from pilothouse.commands.arguments import is_long, positional
+from pilothouse.commands.arguments import PATHS, is_long, positional
 from pilothouse.commands.show import EXIT_CODES
 
 TYPE_CHECKING = False
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     Entry = dict[str, Any]
 
 _COLUMN = 26
+_TARGET = "ref (e12), CSS, text=…, label=… or role=…[name=…]"
+_ALTERNATIVES = "of several, each as --{}, the first that is there is taken"
+_ROOTS = 'files in a directory that config.toml allows: roots = ["/home/me/photos"] under [files]'
 _EVERY = [
     ("--json", "the whole answer as JSON"),
     ("-o, --output FILE", "put the picture or file there; - is stdout"),
@@ -123,7 +126,7 @@ def _placeholder(parameter: Entry) -> str:
     if kind == "choice":
         return "|".join(parameter["choices"])
     if kind == "list":
-        return f"{_placeholder(parameter['of'])}…"
+        return f"{_placeholder(parameter['of']).removesuffix('…')}…"
     if kind == "object":
         return ",".join(f"{name}=…" for name in parameter["fields"])
     return {"string": "TEXT", "integer": "N", "number": "N", "map": "key=value,…"}.get(kind, "JSON")
@@ -131,13 +134,18 @@ def _placeholder(parameter: Entry) -> str:
 
 def _meaning(parameter: Entry) -> str:
     notes = [parameter["about"]] if parameter.get("about") else []
+    if parameter["name"] in PATHS:
+        notes.append(_ROOTS)
     if parameter.get("required") and parameter["kind"] not in ("string", "boolean"):
         notes.append(_placeholder(parameter))
     low, high = parameter.get("least"), parameter.get("most")
     if low is not None and high is not None:
         notes.append(f"{low} to {high}")
-    if parameter["kind"] == "list" or parameter.get("many"):
+    if parameter["kind"] == "list":
         notes.append("can be given more than once")
+    elif parameter.get("many"):
+        notes += [] if notes else [_TARGET]
+        notes.append(_ALTERNATIVES.format(parameter["name"].replace("_", "-")))
     default = parameter.get("default")
     if default is not None and not isinstance(default, bool | list | dict):
         notes.append(f"default: {default}")

@@ -34,7 +34,7 @@ class Follower:
         try:
             caller = self._caller(scope)
             session = places.own_session(self._gate, caller, scope["path_params"]["session"])
-            protocol = _protocol(scope["subprotocols"])
+            protocol = chosen_protocol(scope["subprotocols"])
             # Before anything is awaited: nothing between then and now is missed.
             stream = self._gate.watch(caller, session, _wanted(socket))
         except Refused as refused:
@@ -74,7 +74,7 @@ async def _until_left(socket: WebSocket) -> None:
         pass
 
 
-def _protocol(offered: list[str]) -> str | None:
+def chosen_protocol(offered: list[str]) -> str | None:
     """A browser insists that one of those it offered is chosen, and the one that carries the key is not repeated."""
     if PROTOCOL in offered:
         return PROTOCOL

@@ -103,19 +103,23 @@ class Front:
     def _check(self, scope: Scope, headers: Headers) -> None:
         host, origin = headers.getlist("host"), headers.getlist("origin")
         if len(host) != 1 or host[0].lower() not in self._hosts:
-            raise _Refused(421, "unauthorized", "this Host is not ours")
+            raise _Refused(421, "unauthorized", "this Host is not ours", hint="call it as 127.0.0.1, with the port")
         if origin and (len(origin) > 1 or origin[0].lower() not in self._origins):
-            raise _Refused(403, "unauthorized", "this Origin is not allowed")
+            hint = "pages of other origins may not call; a program leaves the header Origin out"
+            raise _Refused(403, "unauthorized", "this Origin is not allowed", hint=hint)
         if scope["path"] in OPEN_PATHS:
             return
         owner = self._owner(scope, _secret(headers))
         if owner is None:
-            raise _Refused(401, "unauthorized", "the key is missing or wrong", {"www-authenticate": "Bearer"})
+            hint = "send the key in agent.key of Pilothouse's home as `Authorization: Bearer KEY` or `X-API-Key: KEY`"
+            asks = {"www-authenticate": "Bearer"}
+            raise _Refused(401, "unauthorized", "the key is missing or wrong", asks, hint=hint)
         scope["pilothouse.who"] = owner
         if owner.startswith("agent:"):
             scope["pilothouse.key"] = owner.removeprefix("agent:")
         if scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH") and not _is_fit(headers):
-            raise _Refused(415, "bad_request", "send application/json")
+            hint = "add the header `Content-Type: application/json`, also to an empty body"
+            raise _Refused(415, "bad_request", "the body is not said to be JSON", hint=hint)
 
     def _owner(self, scope: Scope, secret: str) -> str | None:
         if self._insecure and scope.get("client", ("",))[0] in ("127.0.0.1", "::1"):
@@ -148,9 +152,11 @@ async def _with_body(scope: Scope, receive: Receive) -> Receive:
     try:
         body = await asyncio.wait_for(_read(receive), BODY_TIMEOUT_S)
     except TimeoutError:
-        raise _Refused(408, "timeout", "the body did not come in time", {"connection": "close"}) from None
+        closing = {"connection": "close"}
+        raise _Refused(408, "timeout", "the body did not come in time", closing, hint="send it whole") from None
     if body is None:
-        raise _Refused(413, "over_limit", f"a body may have {wire.MAX_BYTES} bytes", {"connection": "close"})
+        told = f"a body may have {wire.MAX_BYTES} bytes"
+        raise _Refused(413, "over_limit", told, {"connection": "close"}, hint="send less at once")
     scope["pilothouse.body"] = body
     whole: Message | None = {"type": "http.request", "body": body, "more_body": False}
 
@@ -168,7 +174,7 @@ async def _read(receive: Receive) -> bytes | None:
     while more and size <= MAX_DISCARDED:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise _Refused(400, "bad_request", "the body ended early")
+            raise _Refused(400, "bad_request", "the body ended early", hint="send as many bytes as content-length says")
         more = message.get("more_body", False)
         size += len(message.get("body", b""))
         if size > wire.MAX_BYTES:
@@ -186,7 +192,8 @@ class _McpRoute:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if "pilothouse.key" not in scope:
-            await _Refused(403, "unauthorized", "this door takes an agent's key").response(scope, receive, send)
+            refused = _Refused(403, "unauthorized", "this door takes an agent's key", hint="send the one in agent.key")
+            await refused.response(scope, receive, send)
             return
         mcp = await self._mcp()
         if scope["method"] != "POST":
@@ -217,25 +224,47 @@ async def _health(request: Any) -> Response:
 
 async def _plain_error(request: Any, problem: Any) -> Response:
     code = "not_found" if problem.status_code == 404 else "bad_request"
-    return _Refused(problem.status_code, code, str(problem.detail)).response
+    hint = "the doors are /mcp, /api/ and /metrics; /api/docs tells of every address"
+    return _Refused(problem.status_code, code, str(problem.detail), hint=hint).response
 
 
 async def _own_error(request: Any, problem: Exception) -> Response:
     """uvicorn writes it into the log; the client reads no more than that."""
-    return _Refused(500, "system", "Pilothouse failed; its log says why").response
+    hint = "look at what the daemon wrote: daemon.log in its home, or its own terminal"
+    return _Refused(500, "system", "Pilothouse failed; its log says why", hint=hint).response
 
 
 class _Refused(Exception):
     """A request that ends here, told in the shape of every other error."""
 
-    def __init__(self, status: int, code: str, reason: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, code: str, reason: str, headers: dict[str, str] | None = None, *, hint: str
+    ) -> None:
         super().__init__(reason)
-        metadata = {"timestamp": int(time.time() * 1000)}
-        body = {"success": False, "error": Failure(code, reason).to_dict(**metadata), "metadata": metadata}
-        self.response = JSONResponse(body, status, headers=headers)
+        self.response = JSONResponse(_envelope(code, reason, hint), status, headers=headers)
 
 
-_CLOSING = b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+def _envelope(code: str, reason: str, hint: str) -> dict[str, Any]:
+    metadata = {"timestamp": int(time.time() * 1000)}
+    error = Failure(code, reason, suggestions=[hint]).to_dict(**metadata)
+    return {"success": False, "error": error, "metadata": metadata}
+
+
+def _last_words(status: str, code: str, reason: str, hint: str) -> bytes:
+    """A whole answer to a request whose head never was one."""
+    body = wire.encode(_envelope(code, reason, hint))
+    head = f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+    return f"{head}connection: close\r\n\r\n".encode() + body
+
+
+_CROWDED = ("503 Service Unavailable", "over_limit", "too many connections", "close some, or try again later")
+_LATE = ("408 Request Timeout", "timeout", "the request's head did not come in time", "send it whole")
+_LONG = (
+    "431 Request Header Fields Too Large",
+    "bad_request",
+    f"the request's head is larger than {MAX_HEAD} bytes",
+    "send long arguments by POST, as JSON",
+)
 
 
 class _Http(HttpToolsProtocol):
@@ -249,7 +278,7 @@ class _Http(HttpToolsProtocol):
         # asyncio does so itself, but not for a listener made without naming TCP; each answer would wait 40 ms.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if len(self.connections) > MAX_CONNECTIONS:
-            transport.write(b"HTTP/1.1 503 Service Unavailable" + _CLOSING)
+            transport.write(_last_words(*_CROWDED))
             transport.close()
         else:
             self._expect_head()
@@ -263,7 +292,7 @@ class _Http(HttpToolsProtocol):
         if self._deadline is not None:
             self._head_size += len(data)
             if self._head_size > MAX_HEAD:
-                self._give_up(b"431 Request Header Fields Too Large")
+                self._give_up(_LONG)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -286,12 +315,17 @@ class _Http(HttpToolsProtocol):
             self._deadline.cancel()
             self._deadline = None
 
-    def _give_up(self, status: bytes = b"408 Request Timeout") -> None:
+    def send_400_response(self, msg: str) -> None:
+        hint = "send HTTP/1.1, and only what it allows in an address or a header"
+        self.transport.write(_last_words("400 Bad Request", "bad_request", "this is not HTTP", hint))
+        self.transport.close()
+
+    def _give_up(self, why: tuple[str, str, str, str] = _LATE) -> None:
         self._head_came()
         # A pipelined request may be late while the answer to the one before is still being written.
         busy = bool(self.cycle) and not self.cycle.response_complete
         if not busy and not self.transport.is_closing():
-            self.transport.write(b"HTTP/1.1 " + status + _CLOSING)
+            self.transport.write(_last_words(*why))
         self.transport.close()
 
 

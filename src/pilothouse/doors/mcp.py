@@ -43,8 +43,8 @@ from starlette.types import Receive, Scope, Send
 
 import pilothouse
 from pilothouse.browser.watch import Event
-from pilothouse.call import Call, Caller, Defaults
-from pilothouse.doors import notices, wire
+from pilothouse.call import Answer, Call, Caller, Defaults, Dialog
+from pilothouse.doors import dialog, notices, wire
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.herald import Herald
 from pilothouse.doors.instructions import INSTRUCTIONS
@@ -69,6 +69,7 @@ _CACHE: dict[CacheableMethod, CacheHint] = {
     "resources/read": _FLEETING,
 }
 _MAX_NAME = 128
+PATIENCE_S = 20.0  # so long a client waits for a person that hears of no progress: half of what clients give a call
 
 
 class _Server(Server[Any]):
@@ -129,7 +130,8 @@ class McpDoor:
             server.add_request_handler(method, params, _completed(handler))
         security = RequestStateSecurity(keys=[os.urandom(32)], bind_principal=lambda ctx: self.caller(ctx).key)
         # Without the tracing that the SDK puts here: nobody collects it, and it costs a tenth of a millisecond.
-        server.middleware[:] = [self._attend, RequestStateBoundary(security, default_audience="pilothouse")]
+        boundary = RequestStateBoundary(security, default_audience="pilothouse")
+        server.middleware[:] = [self._attend, self._tell_forgery, boundary]
         return server
 
     # Who is calling
@@ -190,13 +192,62 @@ class McpDoor:
             if special is not None:
                 return special
         caller = self.caller(ctx)
+        has_answered = await self._take_answer(caller, params)
         call = Call(tool=params.name, args=args, caller=caller, progress=_progress(ctx))
+        call.dialog, call.patience_s = self._dialog(ctx, params), self._patience_s(ctx, returns=not has_answered)
         with self._request_log(ctx, caller):
             answer = await self.gate.call(call)
         self._notice_sessions(caller)
+        if not has_answered and (question := self._returned(ctx, answer)):
+            return question
         if answer.failed and answer.data["error"]["code"] == "unknown_tool":
             raise MCPError(types.INVALID_PARAMS, answer.text, answer.data["error"])
         return answer_to_wire(answer)
+
+    # Questions to the client's own user, whose answers count as far as the configuration lets them
+
+    async def _tell_forgery(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """A returned question comes back sealed; the SDK refuses what we did not seal, and the log hears of it."""
+        try:
+            return await call_next(ctx)
+        except MCPError as refused:
+            if isinstance(refused.data, dict) and cast(Wire, refused.data).get("reason") == "invalid_request_state":
+                await self.gate.approvals.client_answer("", "forged", self.caller(ctx).key)
+            raise
+
+    async def _take_answer(self, caller: Caller, params: types.CallToolRequestParams) -> bool:
+        """Whether the call brings an answer to the question that the one before it was given back."""
+        if not params.input_responses:
+            return False
+        response = _dump(cast(BaseModel | None, params.input_responses.get(dialog.NAME)))
+        await self.gate.approvals.client_answer(params.request_state or "", dialog.said(response), caller.key)
+        return True
+
+    def _dialog(self, ctx: Context, params: types.CallToolRequestParams) -> Dialog | None:
+        if _is_modern(ctx.protocol_version) or not _shows_forms(ctx):
+            return None
+
+        async def ask(shown: Wire) -> str:
+            return dialog.said(await _Client(self, ctx, params).ask(dialog.METHOD, dialog.form(shown)))
+
+        return ask
+
+    def _patience_s(self, ctx: Context, *, returns: bool) -> float | None:
+        can_return = returns and _is_modern(ctx.protocol_version) and _shows_forms(ctx)
+        if can_return and self.gate.approvals.client_may("none"):
+            return 0.0
+        return None if _progress(ctx) else PATIENCE_S
+
+    def _returned(self, ctx: Context, answer: Answer) -> Wire | None:
+        """The question as the result: a client of the new generation answers by calling again."""
+        error: Wire = answer.data["error"] if answer.failed else {}
+        if error.get("code") != "approval_pending" or not error["details"].get("client_may_answer"):
+            return None
+        shown = self.gate.approvals.find(error["details"]["approval"])
+        if shown is None or not _is_modern(ctx.protocol_version) or not _shows_forms(ctx):
+            return None
+        question = {"method": dialog.METHOD, "params": dialog.form(shown)}
+        return {"resultType": "input_required", "inputRequests": {dialog.NAME: question}, "requestState": shown["id"]}
 
     # Resources: what happened in each of the caller's sessions
 
@@ -529,6 +580,13 @@ def _progress(ctx: Context) -> Progress | None:
         await ctx.session.report_progress(done, total, message)
 
     return progress
+
+
+def _shows_forms(ctx: Context) -> bool:
+    """Whether the client said that it can put a form to its user; without naming a kind, it is forms that are meant."""
+    capabilities = ctx.session.client_capabilities
+    offered = capabilities.elicitation if capabilities else None
+    return offered is not None and (offered.form is not None or offered.url is None)
 
 
 def _is_modern(version: str) -> bool:

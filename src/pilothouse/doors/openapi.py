@@ -32,6 +32,7 @@ REFUSALS = {
     413: "The body is too large.",
     415: "The body is not application/json.",
     421: "The Host is not ours.",
+    431: "The address and headers are too long: send long arguments by POST.",
 }
 
 

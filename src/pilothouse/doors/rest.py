@@ -64,7 +64,8 @@ class RestDoor:
     def caller(self, scope: Scope) -> Caller:
         """REST has no connections: a caller is its key."""
         if "pilothouse.key" not in scope:
-            raise Refused(403, Failure("unauthorized", "this door takes an agent's key"))
+            hint = "send the one in agent.key"
+            raise Refused(403, Failure("unauthorized", "this door takes an agent's key", suggestions=[hint]))
         return Caller(scope["pilothouse.key"], connection="", door="rest", defaults=self._defaults)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -107,7 +108,7 @@ class RestDoor:
         began = time.monotonic()
         headers = Headers(scope=scope)
         kinds = parcel.wanted(headers.get("accept", ""))
-        call = Call(place.called, _arguments(scope, headers, place), caller)
+        call = Call(place.called, _arguments(scope, headers, place), caller, patience_s=_patience_s(headers))
         _choose_format(call.args, place.tool, kinds)
         if kinds[0] == parcel.EVENTS:
             await _stream(self._gate, call, receive, send)
@@ -142,6 +143,17 @@ def _arguments(scope: Scope, headers: Headers, place: Place) -> body.Args:
         if takes(place.tool, name) and (value := headers.get(header)):
             args.setdefault(name, value)
     return args
+
+
+def _patience_s(headers: Headers) -> float | None:
+    """`Prefer: respond-async` waits for no person, `Prefer: wait=10` so many seconds; else until they answer."""
+    wishes = [wish.strip().lower() for one in headers.getlist("prefer") for wish in one.split(",")]
+    for wish in wishes:
+        if wish == "respond-async":
+            return 0.0
+        if wish.startswith("wait=") and wish.removeprefix("wait=").isdecimal():
+            return float(wish.removeprefix("wait=")[:6])
+    return None
 
 
 def _choose_format(args: body.Args, tool: Tool, kinds: list[str]) -> None:

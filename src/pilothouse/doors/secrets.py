@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from pilothouse.doors import body, parcel
 from pilothouse.doors.parcel import Refused
+from pilothouse.doors.person import PersonOnly
 from pilothouse.errors import Failure
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.policy import Question
@@ -31,12 +32,12 @@ class Given(msgspec.Struct, forbid_unknown_fields=True):
     any_field: bool = False
 
 
-def secret_routes(secrets: Secrets, audit: Audit) -> list[Route]:
+def secret_routes(secrets: Secrets, audit: Audit, only: PersonOnly) -> list[Route]:
     async def listed(request: Request) -> Response:
-        return await _answered(request, lambda: _list(secrets))
+        return await _answered(request, only, lambda: _list(secrets))
 
     async def one(request: Request) -> Response:
-        return await _answered(request, lambda: _change(request, secrets, audit))
+        return await _answered(request, only, lambda: _change(request, secrets, audit))
 
     return [
         Route("/api/secrets", listed, methods=["GET"]),
@@ -44,10 +45,9 @@ def secret_routes(secrets: Secrets, audit: Audit) -> list[Route]:
     ]
 
 
-async def _answered(request: Request, work: Callable[[], Any]) -> Response:
+async def _answered(request: Request, only: PersonOnly, work: Callable[[], Any]) -> Response:
     try:
-        if request.scope.get("pilothouse.who") != "person":
-            raise Refused(403, Failure("unauthorized", "only a person's key opens this door"))
+        only.check(request.scope)
         data = await work()
     except Refused as refused:
         return parcel.refusal(refused)

@@ -35,11 +35,12 @@ _TAB_OR_NEWLINE = re.compile(r"[\t\r\n]")
 _PLAIN_SUFFIXES = (".localhost", ".test", ".local")
 
 
-def check_url(url: str, forbidden_ports: Collection[int] = ()) -> str:
+def check_url(url: str, forbidden_ports: Collection[int] = (), schemes: Collection[str] = ()) -> str:
     """The canonical form of an address to open, or `denied` (`bad_request` if it is no address at all).
 
     What comes without a scheme gets one: `http` for loopback, IP addresses, single labels and named ports, else
-    `https`. `forbidden_ports` are ports of this machine that no page may reach: the daemon's own.
+    `https`. `forbidden_ports` are ports of this machine that no page may reach: the daemon's own. `schemes` are
+    those beside http and https that a person's rules name, without which none is known here.
     """
     text = _TAB_OR_NEWLINE.sub("", url.strip(_SPACE))
     if not text:
@@ -50,6 +51,8 @@ def check_url(url: str, forbidden_ports: Collection[int] = ()) -> str:
         return "about:blank"
     if found := _SCHEME.match(text):
         scheme = (found[1] or found[2]).lower()
+        if scheme in schemes:
+            return _href(text)
         if scheme not in ("http", "https"):
             raise _denied(f"{scheme}: addresses cannot be opened, only http, https and about:blank")
     else:
@@ -121,11 +124,15 @@ def _with_scheme(text: str) -> str:
     return f"{'http' if plain or named_port or text.partition('/')[0].endswith(':80') else 'https'}://{text}"
 
 
-def _parse(text: str) -> ada_url.URL:
+def _href(text: str) -> str:
     try:
-        parsed = ada_url.URL(text)
+        return ada_url.URL(text).href
     except ValueError:
         raise Failure("bad_request", f"{text[:200]!r} is not a valid address") from None
+
+
+def _parse(text: str) -> ada_url.URL:
+    parsed = ada_url.URL(_href(text))
     if not parsed.hostname:
         raise Failure("bad_request", f"{text[:200]!r} names no host")
     return parsed

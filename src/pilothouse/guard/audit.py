@@ -75,6 +75,19 @@ class Audit:
         except Failure:
             self._late.append(fields)
 
+    def note(self, kind: str, **fields: Any) -> None:
+        """Record something that is no call, such as a key that tried a door of the person's."""
+        try:
+            self._record(_note(kind, fields))
+        except Failure:
+            self._late.append(_note(kind, fields))
+
+    async def decree(self, kind: str, **fields: Any) -> int:
+        """As `note`, for what must not happen unrecorded (an answer, a new rule): on the disk, or it is refused."""
+        number = self._record(_note(kind, fields))
+        await self._keep(number)
+        return number
+
     def tail(self, count: int = 50) -> list[dict[str, Any]]:
         """The newest records, oldest first."""
         return chain.tail(self._path, count)
@@ -172,6 +185,10 @@ def _before(question: Question) -> dict[str, Any]:
         "browser": question.browser,
         "mode": question.mode,
     }
+
+
+def _note(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+    return {"event": "note", "kind": kind[:80], "told": _short_args(_without_proxy_users(fields))}
 
 
 def _public(question: Question) -> dict[str, Any]:

@@ -1,64 +1,205 @@
-"""What a call asks of the policy, and what the policy answers.
+"""What may happen: the rules in force, and what they say about a call, a document or a connection.
 
-Above: the gate asks before it runs a tool. Below: tool. For now every question is answered with "allow"; the
-questions are real, so rules can come later without a change above.
+Above: the gate asks before it runs a tool, the network boundary before anything leaves. Below: judgement, rules.
+The rules can be replaced at any moment; whoever keeps something that they allowed follows `on_change`.
 """
 
+from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
+from pilothouse.guard.address import Address, unwrap
+from pilothouse.guard.judgement import TEMPLATES, Judge
+from pilothouse.guard.patterns import Hosts, Pattern, names, place_of
+from pilothouse.guard.question import Aim, Decision, Question, Risk, Verdict, denial
+from pilothouse.guard.rules import Rules
 from pilothouse.tool import Access
 
-Verdict = Literal["allow", "ask", "deny"]
-Risk = Literal["none", "low", "medium", "high"]
+__all__ = ["Aim", "Decision", "Policy", "Question", "Risk", "Verdict", "View", "denial"]
 
+LOCKED_REQUESTS_PER_MINUTE = 60
 
-class Aim(msgspec.Struct, frozen=True):
-    """What an action points at, as the page shows it now. Hostile text, cleaned and cut."""
-
-    role: str = ""
-    name: str = ""
-    kind: str = ""  # an input's type, or the tag
-    purpose: str = ""  # its autocomplete attribute, or its name and id
-    url: str = ""  # the document of the frame it is in
-    form: str = ""  # what its form holds that matters: "password", "card", … comma-separated
-    leads_to: str = ""  # where a link or a form goes
-
-
-class Question(msgspec.Struct, frozen=True):
-    """May `caller` run `tool` with `args` in `session`, whose documents are at `urls`?"""
-
-    caller: str
-    session: str
-    tool: str
-    access: Access
-    args: dict[str, Any]
-    browser: str = "isolated"
-    mode: str = "auto"
-    urls: tuple[str, ...] = ()  # the live document, the frame of the element, and the addresses among the arguments
-    tab: str = ""
-    document: str = ""  # the loader id: an approval ends with the document it was given for
-    aims: tuple[Aim, ...] = ()
-
-
-class Decision(msgspec.Struct, frozen=True):
-    """`rule` names what decided, so that a person can find and change it; `line` is what they could add to policy.toml.
-
-    `once_for` is the domain that one answer covers for the rest of the session; empty: this call alone.
-    """
-
-    verdict: Verdict
-    rule: str
-    risk: Risk = "none"
-    why: str = ""
-    line: str = ""
-    once_for: str = ""
-
-
-_ALLOWED = Decision(verdict="allow", rule="template sandbox")
+Assess = Callable[[Question, tuple[Any, ...]], tuple[Risk, str]]
+"""How risky a question is, and why; the second argument are a person's own patterns, compiled."""
 
 
 class Policy:
+    """`own_ports` (read live) and the folders in `private` are out of reach whatever the rules say."""
+
+    def __init__(
+        self,
+        rules: Rules | None = None,
+        *,
+        own_ports: Collection[int] = (),
+        private: tuple[Path, ...] = (),
+        assess: Assess | None = None,
+    ) -> None:
+        self.rules = rules or Rules()
+        self.problem = ""  # why the file's newest text does not hold; empty: it does
+        self._own_ports = own_ports
+        self._private = private
+        self._assess = assess or by_access
+        self._followers: list[Callable[[], None]] = []
+        self._judge = lru_cache(maxsize=32)(self._make_judge)
+
+    # Changing
+
+    def replace(self, rules: Rules) -> None:
+        """Other rules from now on."""
+        self.rules, self.problem = rules, ""
+        self._judge.cache_clear()
+        for follower in tuple(self._followers):
+            follower()
+
+    def on_change(self, follower: Callable[[], None]) -> Callable[[], None]:
+        """Called after each change; the result ends that."""
+        self._followers.append(follower)
+        return lambda: self._followers.remove(follower)
+
+    # Deciding
+
+    def weigh(self, question: Question) -> tuple[Decision, ...]:
+        """Everything that stands between a question and its yes: one denial, or all that a person must be asked
+        (several domains are several questions), or one decision that allows it."""
+        judge = self._judge(question.browser, question.mode)
+        risk, why = self._assess(question, self.rules.compiled)
+        urls = dict.fromkeys((*question.urls, *(aim.url for aim in question.aims if aim.url)))
+        said = [judge.judge(url, question.access, risk, why) for url in urls]
+        said = said or [judge.placeless(question.access, risk, why)]
+        said += [judge.judge(url, Access.VISIT) for url in _destinations(question)]
+        if denied := [one for one in said if one.verdict == "deny"]:
+            return (denied[0],)
+        return _asked(said) or (said[0],)
+
     def decide(self, question: Question) -> Decision:
-        return _ALLOWED
+        """The strictest of all that is said."""
+        return self.weigh(question)[-1]
+
+    def decide_document(self, browser: str, mode: str, url: str) -> Decision:
+        """May a tab be at this address, and what it shows be told?"""
+        return self._judge(browser, mode).judge(url, Access.VISIT)
+
+    def refused_frame(self, browser: str, mode: str, urls: Iterable[str]) -> Decision | None:
+        """Frames inside a page come with it: only what is forbidden outright keeps the page from being read."""
+        for url in dict.fromkeys(urls):
+            place = place_of(url)
+            if place and place.is_web and (said := self.decide_document(browser, mode, url)).verdict == "deny":
+                return said
+        return None
+
+    def view(self, browser: str, mode: str) -> "View":
+        """What the network boundary of one session asks; it is always about the rules of now."""
+        return View(lambda: self._judge(browser, mode))
+
+    # What else the rules say
+
+    def hourly(self, urls: Collection[str]) -> dict[str, int]:
+        """The steps an hour that hold at these addresses, by the name of the rule."""
+        places = (place_of(url) for url in urls)
+        rules = (self.rules.of(place) for place in places if place)
+        return {rule.pattern.text: rule.max_steps_per_hour for rule in rules if rule and rule.max_steps_per_hour}
+
+    def requests_per_minute(self, configured: int, default: int) -> int:
+        """Template `locked` has a slower pace, unless a person has configured one."""
+        return LOCKED_REQUESTS_PER_MINUTE if self.rules.template == "locked" and configured == default else configured
+
+    def _make_judge(self, browser: str, mode: str) -> Judge:
+        return Judge(self.rules, browser=browser, mode=mode, own_ports=self._own_ports, private=self._private)
+
+
+class View:
+    """The policy as the network boundary of one session sees it."""
+
+    def __init__(self, judge: Callable[[], Judge]) -> None:
+        self._judge = judge
+
+    @property
+    def watch(self) -> Literal["", "documents", "all"]:
+        """What has to be shown to us: nothing, every document, or every request."""
+        judge = self._judge()
+        if self._has_lists:
+            return "all"
+        is_open = judge.hosts == "allow" and TEMPLATES[judge.template].private
+        return "" if is_open and all(one.read for one in judge.rules.rules) else "documents"
+
+    def document(self, url: str) -> Decision:
+        return self._judge().judge(url, Access.VISIT)
+
+    def host(self, host: str, port: int) -> str | None:
+        """Why no connection may be made. A host that would have to be asked about is not allowed yet."""
+        said = self._judge().host(host, port)
+        if said.verdict == "allow" or self._is_resource(host, port, said):
+            return None
+        return said.why or f"{said.rule} forbids {host}"
+
+    def address(self, host: str, address: Address) -> str | None:
+        """Why an address that a name has may not be reached: private networks, where the template wants them named."""
+        judge = self._judge()
+        if TEMPLATES[judge.template].private or unwrap(address).is_global:
+            return None
+        if any(judge.rules.names(one) or names(self._named(), one) for one in (host, str(address))):
+            return None
+        where = f"{host} is {address}" if host != str(address) else host
+        return f"{where}, in a private network, which template {judge.template} allows only if a rule names it"
+
+    def resources(self, document_url: str) -> "Hosts | Allowed | None":
+        """From where a page may load; None: from wherever its session may.
+
+        As soon as one page has a list, the session may more than the others: these are then held to what is allowed.
+        """
+        if not self._has_lists:
+            return None
+        place = place_of(document_url)
+        rule = self._judge().rules.of(place) if place else None
+        return Hosts(rule.resources) if rule and rule.resources is not None else Allowed(self._judge)
+
+    @property
+    def _has_lists(self) -> bool:
+        return any(rule.resources is not None for rule in self._judge().rules.rules)
+
+    def _is_resource(self, host: str, port: int, said: Decision) -> bool:
+        """Some page may load from there. `*` is no answer to a rule that forbids the host by its name."""
+        if said.rule == "built in":
+            return False
+        if Hosts(self._named()).admit(host, port):
+            return True
+        return any(one.text == "*" for one in self._lists()) and not said.rule.startswith("rule ")
+
+    def _lists(self) -> tuple[Pattern, ...]:
+        return tuple(one for rule in self._judge().rules.rules if rule.read for one in rule.resources or ())
+
+    def _named(self) -> tuple[Pattern, ...]:
+        return tuple(one for one in self._lists() if one.text != "*")
+
+
+class Allowed:
+    """Every host that documents may come from."""
+
+    def __init__(self, judge: Callable[[], Judge]) -> None:
+        self._judge = judge
+
+    def admit(self, host: str, port: int) -> bool:
+        return self._judge().host(host, port).verdict == "allow"
+
+
+def by_access(question: Question, patterns: tuple[Any, ...]) -> tuple[Risk, str]:
+    """The risk of a tool, whatever it points at."""
+    risks: dict[Access, Risk] = {Access.WRITE: "low", Access.SENSITIVE: "medium"}
+    return risks.get(question.access, "none"), ""
+
+
+def _destinations(question: Question) -> list[str]:
+    """Where links and forms lead that are about to be used. What is no web address does not leave by the network."""
+    if question.access in (Access.READ, Access.VISIT):
+        return []
+    found = dict.fromkeys(aim.leads_to for aim in question.aims if aim.leads_to)
+    return [url for url in found if (place := place_of(url)) and place.is_web]
+
+
+def _asked(said: list[Decision]) -> tuple[Decision, ...]:
+    """Each domain once, and the call itself last: who is asked about that has seen the rest."""
+    asks = [one for one in said if one.verdict == "ask"]
+    domains = {one.once_for: one for one in asks if one.once_for}
+    alone = [one for one in asks if not one.once_for][:1]
+    return (*domains.values(), *alone)

@@ -1,7 +1,8 @@
 """The network boundary: every connection of a browser context passes a SOCKS port of its own, and is checked there.
 
 Above: the daemon opens one gateway per context and hands the port to a provider; navigation asks a gateway why a
-connection failed, because Chrome only says ERR_SOCKS_CONNECTION_FAILED. Below: socks (the wire), resolve, address.
+connection failed, because Chrome only says ERR_SOCKS_CONNECTION_FAILED. Below: socks (the wire), resolve, address, and
+the view that each session has of the policy.
 """
 
 import asyncio
@@ -13,14 +14,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from pilothouse.guard import socks
-from pilothouse.guard.address import Address, forbidden, is_loopback, is_metadata_name
+from pilothouse.guard.address import Address, forbidden, is_loopback, is_metadata_name, literal
 from pilothouse.guard.domains import Domains, read_domains
 from pilothouse.guard.resolve import Resolver, UnknownHost, canonical
 from pilothouse.guard.socks import Arrival, Visitor
 from pilothouse.guard.upstream import Line, ProxyRefused, Upstream, read_upstream
-
-Allow = Callable[[str, int], str | None]
-"""Given host and port: None lets the connection pass, a text refuses it and says why."""
+from pilothouse.guard.view import CLOSED, OPENED, Passage
 
 Connect = Callable[[Sequence[Address], int], Awaitable[tuple[asyncio.Transport, Arrival]]]
 """How a checked address is reached."""
@@ -58,15 +57,19 @@ class Sluice:
         self.connect = connect or direct
         self._gateways: set[Gateway] = set()
 
-    async def open(self, allow: Allow | None = None, *, upstream: str = "", allowed: Sequence[str] = ()) -> "Gateway":
-        """A new gateway on a free loopback port.
+    async def open_closed(self, *, upstream: str = "", allowed: Sequence[str] = ()) -> "Gateway":
+        """One that lets nothing pass until a session moves in behind it."""
+        return await self.open(CLOSED, upstream=upstream, allowed=allowed)
+
+    async def open(self, view: Passage = OPENED, *, upstream: str = "", allowed: Sequence[str] = ()) -> "Gateway":
+        """A new gateway on a free loopback port; `view` holds as long as no session has attached its own.
 
         `upstream` is the address of a proxy that everything but loopback goes through, `allowed` the patterns of the
         only hosts that may be reached; `bad_request` says what is wrong with either.
         """
         gateway = Gateway(
             self,
-            allow or (lambda host, port: None),
+            view,
             upstream=read_upstream(upstream) if upstream else None,
             domains=read_domains(allowed),
         )
@@ -92,10 +95,11 @@ class Gateway:
     port: int
 
     def __init__(
-        self, sluice: Sluice, allow: Allow, *, upstream: Upstream | None = None, domains: Domains | None = None
+        self, sluice: Sluice, view: Passage, *, upstream: Upstream | None = None, domains: Domains | None = None
     ) -> None:
         self._sluice = sluice
-        self._allow = allow
+        self._view = view
+        self._sessions: list[Passage] = []
         self._upstream = upstream
         self._domains = domains or Domains()
         self._visitors: dict[Visitor, asyncio.Task[None] | None] = {}
@@ -119,12 +123,38 @@ class Gateway:
         found = self.refusal(host, port)
         return found is not None and found.kind == "denied"
 
-    def withdraw(self, gone: Callable[[str, int], bool]) -> int:
-        """Cut the live connections to hosts and ports that a changed rule no longer allows; how many there were."""
-        cut = [visitor for visitor in self._visitors if visitor.host and gone(canonical(visitor.host), visitor.port)]
+    def attach(self, view: Passage) -> None:
+        """A session moves in. Those who share a browser share its way out: what one may reach, all can."""
+        self._sessions.append(view)
+
+    def detach(self, view: Passage) -> None:
+        if view in self._sessions:
+            self._sessions.remove(view)
+            self.withdraw()
+
+    def withdraw(self) -> int:
+        """Cut the live connections that the rules of now do not allow; how many there were."""
+        cut = [visitor for visitor in self._visitors if visitor.host and self._outlawed(visitor)]
         for visitor in cut:
             visitor.abort()
         return len(cut)
+
+    def _outlawed(self, visitor: Visitor) -> bool:
+        try:
+            self._judged(visitor)
+        except _Refused as refused:
+            self._remember(canonical(visitor.host), visitor.port, refused.reason)
+            return True
+        except Exception:  # whatever went wrong, nothing may pass
+            logger.exception("the sluice could not judge %s:%d", visitor.host, visitor.port)
+            return True
+        return False
+
+    def _judged(self, visitor: Visitor) -> None:
+        host = canonical(visitor.host)
+        views = self._admitting(host, visitor.port)
+        if visitor.address:
+            _check_address(views, host, visitor.address)
 
     def close(self) -> None:
         """Stop listening and cut everything."""
@@ -152,6 +182,12 @@ class Gateway:
     async def _admit(self, visitor: Visitor, host: str, port: int) -> None:
         try:
             far, arrival = await self._reach(host, port)
+            visitor.address = None if isinstance(arrival, Line) else _peer(far)
+            try:
+                self._judged(visitor)  # the rules may have changed while it was connected
+            except BaseException:
+                far.abort()
+                raise
         except _Refused as refused:
             self._remember(host, port, refused.reason)
             visitor.refuse(_CODES[refused.reason.kind])
@@ -166,11 +202,12 @@ class Gateway:
 
     async def _reach(self, host: str, port: int) -> tuple[asyncio.Transport, Arrival]:
         """Check the name, resolve it, check the addresses, connect to one of those very addresses."""
-        if why := self._allow(host, port) or self._domains.refusal(host, port):
+        views = self._admitting(host, port)
+        if why := self._domains.refusal(host, port):
             raise _Refused("denied", why)
         if self._upstream and not any(map(is_loopback, self._sluice.resolver.given(host))):
             return await self._reach_through(self._upstream, host, port)
-        addresses = self._passable(await self._addresses(host), port)
+        addresses = self._passable(views, host, await self._addresses(host), port)
         try:
             async with asyncio.timeout(_CONNECT_S):
                 far, arrival = await self._sluice.connect(addresses, port)
@@ -182,7 +219,7 @@ class Gateway:
     async def _reach_through(self, proxy: Upstream, host: str, port: int) -> tuple[asyncio.Transport, Arrival]:
         """Over the proxy, which gets the name. Loopback never comes here, as with Chrome's own proxy settings."""
         if given := self._sluice.resolver.given(host):
-            host = str(self._passable(given, port)[0])
+            host = str(self._passable(self._admitting(host, port), host, given, port)[0])
         elif is_metadata_name(host := self._sluice.resolver.named(host)):
             raise _Refused("denied", f"{host} is a cloud metadata service")
         try:
@@ -204,8 +241,10 @@ class Gateway:
         return far, line
 
     async def _dial_proxy(self, proxy: Upstream) -> tuple[asyncio.Transport, Line]:
-        """The proxy's own address is judged as any other: it is no way to the daemon, or to a metadata service."""
-        addresses = self._passable(await self._addresses(proxy.host), proxy.port)
+        """The proxy is a host as any other, for it sees all that passes: the policy must allow it, and it is no way to
+        the daemon, or to a metadata service."""
+        views = self._admitting(proxy.host, proxy.port)
+        addresses = self._passable(views, proxy.host, await self._addresses(proxy.host), proxy.port)
         loop = asyncio.get_running_loop()
         errors: list[OSError] = []
         for address in addresses:
@@ -229,10 +268,21 @@ class Gateway:
         except TimeoutError:
             raise _Refused("timed out", f"looking up {host} timed out") from None
 
-    def _passable(self, addresses: Sequence[Address], port: int) -> list[Address]:
+    def _admitting(self, host: str, port: int) -> Sequence[Passage]:
+        """Those that let the name pass; refused when there is none."""
+        asked = self._sessions or [self._view]
+        said = [(view, view.host(host, port)) for view in asked]
+        if admitting := [view for view, why in said if why is None]:
+            return admitting
+        raise _Refused("denied", said[0][1] or "it is not allowed")
+
+    def _passable(self, views: Sequence[Passage], host: str, addresses: Sequence[Address], port: int) -> list[Address]:
         passable = [address for address in addresses if not forbidden(address)]
         if not passable:
             raise _Refused("denied", forbidden(addresses[0]))
+        if not (allowed := [one for one in passable if _why_not(views, host, one) is None]):
+            _check_address(views, host, passable[0])
+        passable = allowed
         if self._sluice.is_own(port):
             passable = [address for address in passable if not is_loopback(address)]
         if not passable:
@@ -256,6 +306,21 @@ class _Refused(Exception):
     def __init__(self, kind: Kind, text: str) -> None:
         super().__init__(text)
         self.reason = Reason(kind, text)
+
+
+def _why_not(views: Sequence[Passage], host: str, address: Address) -> str | None:
+    said = [view.address(host, address) for view in views]
+    return None if None in said else said[0]
+
+
+def _check_address(views: Sequence[Passage], host: str, address: Address) -> None:
+    if (why := _why_not(views, host, address)) is not None:
+        raise _Refused("denied", why)
+
+
+def _peer(far: asyncio.Transport) -> Address | None:
+    peer = far.get_extra_info("peername")
+    return literal(str(peer[0])) if peer else None
 
 
 def _itself(port: int) -> _Refused:

@@ -1,6 +1,6 @@
 """SOCKS5 on the wire: the greeting, the one request of a connection, and the relay after it.
 
-Above: the sluice, which decides and dials. Below: nothing. Protocols, not streams: after the handshake a chunk costs
+Above: the sluice, which decides and dials. Below: address. Protocols, not streams: after the handshake a chunk costs
 one callback and one write. A transport changes its protocol when its part begins (`Visitor` and `Arrival` shake
 hands, `End` relays), so the relay has no state to ask about.
 """
@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import ip_address
 from typing import NamedTuple, Protocol, cast
+
+from pilothouse.guard.address import Address
 
 HANDSHAKE_S = 10.0
 _EARLY_MAX_BYTES = 65_536
@@ -100,6 +102,7 @@ class Visitor(asyncio.Protocol):
     def __init__(self, desk: Desk) -> None:
         self.host = ""
         self.port = 0
+        self.address: Address | None = None  # what it was joined with; None when a proxy knows it
         self._desk = desk
         self._data = bytearray()
         self._read: Callable[[], bool] | None = self._greet

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import ada_url
 import msgspec
 
+from pilothouse.config import proxy_fault
 from pilothouse.errors import Failure
 from pilothouse.guard.address import literal
 from pilothouse.guard.resolve import canonical
@@ -101,12 +102,12 @@ class Line(Arrival):
 
 def read_upstream(url: str) -> Upstream:
     """A proxy's address, such as `socks5://user:password@proxy.example:1080`; `bad_request` if it is none."""
+    if fault := "it is too long" if len(url) > _MAX_CHARS else proxy_fault(url):
+        raise _no_proxy(fault)
     scheme, colon, rest = url.strip().partition("://")
     if not colon:
         scheme, rest = "http", url.strip()
     scheme = _ALIASES.get(scheme.lower(), scheme.lower())
-    if scheme not in _PORTS or len(url) > _MAX_CHARS:
-        raise _no_proxy("its scheme is not http, socks5 or socks4")
     try:
         parsed = ada_url.URL(f"http://{rest}")
     except ValueError:

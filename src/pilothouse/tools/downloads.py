@@ -31,6 +31,8 @@ async def list_downloads(session: Session, limit: Annotated[int, Meta(ge=1, le=2
     await session.open()
     found = session.context.downloads.all()
     shown = [_plain(one) for one in found[-limit:]]
+    for one in found[-limit:]:
+        session.watch.tell(one.id)
     text = f"{len(shown)} of {len(found)} downloads" if found else "no downloads"
     listed: list[dict[str, Any]] = [msgspec.to_builtins(one) for one in shown]
     return Result(text, Listed(listed, len(found)), page="\n".join(_line(one) for one in shown))
@@ -50,6 +52,7 @@ async def wait_for_download(session: Session, timeout_ms: TimeoutMs = 30_000) ->
             details={"downloads": [msgspec.to_builtins(_plain(one)) for one in under_way]},
             suggestions=["wait again, with a longer timeout_ms" if under_way else "start one first, e.g. by click"],
         )
+    session.watch.tell(ended.id)
     one = _plain(ended)
     where = f": {one.path}" if one.path else ""
     return Result(f"{one.state} ({one.bytes} bytes){where}", one, page=one.name)

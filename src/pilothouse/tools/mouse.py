@@ -22,7 +22,7 @@ Pixels = Annotated[float, Meta(ge=-100_000, le=100_000)]
 @tool(Access.WRITE, core=True, example={"target": "#go"}, aliases=("browser.click",))
 async def click(
     tab: Tab,
-    target: Annotated[Target, Meta(description="ref, CSS, text=, role=[name=]")],
+    target: Annotated[Target, Meta(description="ref, CSS, text=, label=, role=[name=]")],
     button: Button = "left",
     count: Count = 1,
     modifiers: list[Modifier] = [],

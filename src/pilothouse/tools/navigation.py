@@ -41,6 +41,7 @@ def _arrived(tab: Tab, arrival: way.Arrival) -> Result[Arrived]:
     core=True,
     live=False,
     opens=True,
+    leaves=True,
     example={"url": "/small.html"},
     aliases=("browser.goto", "browser_navigate"),
 )
@@ -52,13 +53,13 @@ async def navigate(
     return _arrived(tab, await way.navigate(tab, url, wait_until, timeout_ms / 1000))
 
 
-@tool(Access.VISIT, core=True, example={})
+@tool(Access.VISIT, core=True, leaves=True, example={})
 async def go_back(tab: Tab, timeout_ms: TimeoutMs = DEFAULT_MS) -> Result[Arrived]:
     """Go back in the tab's history."""
     return _arrived(tab, await way.history(tab, -1, timeout_ms / 1000))
 
 
-@tool(Access.VISIT, example={})
+@tool(Access.VISIT, leaves=True, example={})
 async def go_forward(tab: Tab, timeout_ms: TimeoutMs = DEFAULT_MS) -> Result[Arrived]:
     """Go forward in the tab's history."""
     return _arrived(tab, await way.history(tab, 1, timeout_ms / 1000))

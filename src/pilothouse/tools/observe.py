@@ -189,7 +189,7 @@ async def get_dom_context(
         return Result(f"cut at {max_chars} characters" if data.truncated else "", data, page=_around(data))
     lines, total = await markup.outline(tab, max_nodes)
     more = total - len(lines)
-    text = f"{len(lines)} of {total} elements: raise max_nodes" if more else f"{total} elements"
+    text = f"{len(lines)} of {total} elements: raise max_nodes" if more else counted(total, "element")
     page = "\n".join(lines)
     return Result(text, Markup(outline=page, total=total, truncated=more > 0), page=page)
 

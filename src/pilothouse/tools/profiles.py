@@ -57,19 +57,8 @@ async def create_profile(
     tags: Tags = [],
 ) -> Result[Shown]:
     """Create a profile: a browser that keeps its cookies."""
-    made = await browsers.add(
-        {
-            "name": name,
-            "user_data_dir": user_data_dir,
-            "proxy_server": proxy_server,
-            "lang": lang,
-            "timezone": timezone,
-            "headless": headless,
-            "viewport": viewport,
-            "tags": tags,
-        }
-    )
-    return Result(f"created profile {made.id}", Shown(_described(browsers, made)))
+    made = await browsers.add(_given(locals()))
+    return Result(f"created profile {made.id}{_called(made)}", Shown(_described(browsers, made)))
 
 
 @tool(
@@ -90,17 +79,7 @@ async def update_profile(
     tags: Tags | None = None,
 ) -> Result[Shown]:
     """Change a profile; "" takes a value out. A running browser has it from its next launch."""
-    given = {
-        "name": name,
-        "user_data_dir": user_data_dir,
-        "proxy_server": proxy_server,
-        "lang": lang,
-        "timezone": timezone,
-        "headless": headless,
-        "viewport": viewport,
-        "tags": tags,
-    }
-    changed = await browsers.change(profile, {key: value for key, value in given.items() if value is not None})
+    changed = await browsers.change(profile, _given(locals()))
     later = " from its next launch" if browsers.is_running(changed) else ""
     return Result(f"changed profile {changed.id}{later}", Shown(_described(browsers, changed)))
 
@@ -119,6 +98,11 @@ async def delete_profile(
     gone = await browsers.remove(profile, data=data)
     kept = "" if data else f"; its data stays in {browsers.data_dir(gone)}"
     return Result(f"deleted profile {gone.id}{kept}", Gone(gone.id, data))
+
+
+def _given(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Those of a tool's arguments that are values of a profile and were given."""
+    return {key: arguments[key] for key in Profile.__struct_fields__ if arguments.get(key) is not None}
 
 
 def _called(profile: Profile) -> str:

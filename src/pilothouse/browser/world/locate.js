@@ -2,7 +2,7 @@
 // Above: the daemon (targets, find), act.js, wait.js. Below: roles.js, names.js, visible.js, lines.js.
 
 const MATCHES_MAX = 10;
-const RESERVED = /^(text|role|xpath)=/;
+const RESERVED = /^(text|label|role|xpath)=/;
 
 ph.locate = (target) => withNames(() => {
   refs.newMoment();
@@ -16,6 +16,7 @@ ph.locate = (target) => withNames(() => {
 function elementsFor(target) {
   const text = target.trim();
   if (text.startsWith("text=")) return byText(text.slice(5));
+  if (text.startsWith("label=")) return byLabel(text.slice(6));
   if (text.startsWith("role=")) return byRole(text.slice(5));
   if (text.startsWith("xpath=")) return byXPath(text.slice(6));
   return bySelector(text);
@@ -80,6 +81,23 @@ function byRole(spec) {
   return exact.length ? exact : found.filter((el) => calledOf(el).toLowerCase() === name.toLowerCase());
 }
 const calledOf = (el) => nameOf(el) || (WIDGETS.has(roleOf(el)) ? "" : contentName(el));
+
+// Fields by what they are called: exactly so, else but for capitals, else in part. What is quoted is meant exactly.
+const FIELDS = words("checkbox combobox listbox radio searchbox slider spinbutton switch textbox date time datetime month week color file");
+function byLabel(spec) {
+  const quoted = /^"([\s\S]*)"$/.exec(spec.trim());
+  const want = clean(quoted ? quoted[1].replace(/\\(.)/g, "$1") : spec);
+  if (!want) throw new Error("an empty label");
+  const fields = [...everyElement()].filter((el) => FIELDS.has(roleOf(el)) && drawnOf(el));
+  const low = want.toLowerCase();
+  const called = (test) => fields.filter((el) => test(nameOf(el))).map(drawnOf);
+  const exact = called((name) => name === want);
+  if (exact.length || quoted) return exact;
+  const same = called((name) => name.toLowerCase() === low);
+  return same.length ? same : called((name) => name.toLowerCase().includes(low));
+}
+// A control that is hidden, and drawn by its label, is used by that.
+const drawnOf = (el) => (isRendered(el) ? el : labelsOf(el).find((one) => isRendered(one)));
 
 // The smallest elements that show a text; a control is preferred to the span inside it or the label beside it.
 function byText(spec) {

@@ -1,0 +1,170 @@
+"""The policy at the edge of one session: what its tabs may open, what its pages may load, whom they may connect to.
+
+Above: the daemon makes the borders, sessions and gateways ask theirs. Below: view (the policy), whose changes take
+hold at once. A document that needs a person's word is held until there is one; nobody to ask means no.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from pilothouse.errors import Failure
+from pilothouse.guard.address import Address, authority
+from pilothouse.guard.policy import Decision, Question
+from pilothouse.guard.resolve import canonical
+from pilothouse.guard.view import Judge, View, Watch
+from pilothouse.tool import Access
+
+HOLD_S = 300.0  # whoever is asked answers sooner; a page must not wait for ever if not
+MAX_ADMITTED = 1000
+PAGE = "navigation"
+"""The tool of a question that no call asks, but a page: a link, a redirect, a script, a popup."""
+
+
+class Border:
+    """`admit` is for whoever has asked a person by another way: the host's documents pass from then on."""
+
+    def __init__(self, view: View, judge: Judge, question: Question, closed: Callable[["Border"], None]) -> None:
+        self._view = view
+        self._judge = judge
+        self._question = question
+        self._closed = closed
+        self._admitted: dict[str, None] = {}
+        self._followers: set[Callable[[], None]] = set()
+
+    @property
+    def session(self) -> str:
+        return self._question.session
+
+    @property
+    def watch(self) -> Watch:
+        return self._view.watch
+
+    # What a gateway asks
+
+    def host(self, host: str, port: int) -> str | None:
+        why = self._view.host(host, port)
+        return None if why and host in self._admitted and not self._forbids(host, port) else why
+
+    def address(self, host: str, address: Address) -> str | None:
+        return self._view.address(host, address)
+
+    # What the engine asks
+
+    def refused(self, url: str) -> Decision | None:
+        decision = self._view.document(judged_as(url))
+        return decision if decision.verdict == "deny" else None
+
+    async def document(self, url: str) -> Decision | None:
+        decision = self._view.document(judged_as(url))
+        if decision.verdict == "allow":
+            return None
+        if decision.verdict == "deny":
+            return _told(decision, url)
+        place = place_of(url)
+        if place and place[0] in self._admitted:
+            return None
+        return await self._ask(url, decision)
+
+    def resource(self, url: str, page: str) -> Decision | None:
+        """Only what a rule's own list says: whether the host may be reached at all is the gateway's question."""
+        place, home = place_of(url), place_of(page)
+        allowed = self._view.resources(judged_as(page)) if place and home else None
+        if allowed is None or not place or not home or place == home or allowed.admit(*place):
+            return None
+        rule = self._view.document(judged_as(page)).rule
+        return Decision("deny", rule, why=f"pages of {home[0]} may not load from {place[0]} (resources of {rule})")
+
+    # What may change
+
+    def admit(self, host: str) -> None:
+        self._admitted[canonical(host)] = None
+        while len(self._admitted) > MAX_ADMITTED:
+            del self._admitted[next(iter(self._admitted))]
+
+    def expel(self, host: str) -> None:
+        """A grant was taken back."""
+        if canonical(host) in self._admitted:
+            del self._admitted[canonical(host)]
+            self.changed()
+
+    def follow(self, changed: Callable[[], None]) -> Callable[[], None]:
+        self._followers.add(changed)
+        return lambda: self._followers.discard(changed)
+
+    def changed(self) -> None:
+        """The policy is another one now: what it no longer allows ends."""
+        for host in [one for one in self._admitted if self._forbids(one, 80) and self._forbids(one, 443)]:
+            del self._admitted[host]
+        for follower in tuple(self._followers):
+            follower()
+
+    def close(self) -> None:
+        self._closed(self)
+
+    def _forbids(self, host: str, port: int) -> bool:
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return all(self._view.document(f"{scheme}://{place}/").verdict == "deny" for scheme in ("http", "https"))
+
+    async def _ask(self, url: str, decision: Decision) -> Decision | None:
+        question = msgspec.structs.replace(self._question, urls=(url,))
+        try:
+            async with asyncio.timeout(HOLD_S):
+                await self._judge(question, decision)
+        except Failure as failure:
+            return msgspec.structs.replace(decision, verdict="deny", why=failure.message)
+        except TimeoutError:
+            return msgspec.structs.replace(decision, verdict="deny", why="nobody has said yes in time")
+        if (now := self._view.document(judged_as(url))).verdict == "deny":  # meanwhile the rules may have changed
+            return _told(now, url)
+        if place := place_of(url):
+            self.admit(place[0])
+        return None
+
+
+class Borders:
+    """Those of all open sessions. `view` gives the policy as a kind of browser in a mode sees it."""
+
+    def __init__(self, view: Callable[[str, str], View], judge: Judge) -> None:
+        self._view = view
+        self._judge = judge
+        self._open: set[Border] = set()
+
+    def open(self, session: str, *, caller: str, browser: str, mode: str) -> Border:
+        question = Question(
+            caller=caller, session=session, tool=PAGE, access=Access.VISIT, args={}, browser=browser, mode=mode
+        )
+        border = Border(self._view(browser, mode), self._judge, question, self._open.discard)
+        self._open.add(border)
+        return border
+
+    def of(self, session: str) -> Border | None:
+        return next((one for one in self._open if one.session == session), None)
+
+    def changed(self) -> None:
+        """For the policy to call when it is another one."""
+        for border in tuple(self._open):
+            border.changed()
+
+
+def judged_as(url: str) -> str:
+    """A document that a page made itself (`blob:`) is one of that page's origin."""
+    return url.removeprefix("blob:") if url.startswith("blob:http") else url
+
+
+def place_of(url: str) -> tuple[str, int] | None:
+    """Host and port of an address as the browser writes it; None when it has none."""
+    url = judged_as(url)
+    if not url.startswith(("http://", "https://")):
+        return None
+    try:
+        return authority(url)
+    except ValueError:
+        return None
+
+
+def _told(decision: Decision, url: str) -> Decision:
+    place = place_of(url)
+    why = decision.why or f"{decision.rule} forbids {place[0] if place else url.partition(':')[0] + ': addresses'}"
+    return msgspec.structs.replace(decision, why=why)

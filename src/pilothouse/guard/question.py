@@ -1,0 +1,69 @@
+"""What a call asks of the policy, and what the policy answers.
+
+Above: the gate and the network boundary ask, policy answers, approvals and the log tell people. Below: tool, errors.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from pilothouse.errors import Failure
+from pilothouse.tool import Access
+
+Verdict = Literal["allow", "ask", "deny"]
+Risk = Literal["none", "low", "medium", "high"]
+
+
+class Aim(msgspec.Struct, frozen=True):
+    """What an action points at, as the page shows it now. Hostile text, cleaned and cut."""
+
+    role: str = ""
+    name: str = ""
+    kind: str = ""  # an input's type, or the tag
+    purpose: str = ""  # its autocomplete attribute, or its name and id
+    url: str = ""  # the document of the frame it is in
+    form: str = ""  # what its form holds that matters: "password", "card", … comma-separated
+    leads_to: str = ""  # where a link or a form goes
+
+
+class Question(msgspec.Struct, frozen=True):
+    """May `caller` run `tool` with `args` in `session`, whose documents are at `urls`?"""
+
+    caller: str
+    session: str
+    tool: str
+    access: Access
+    args: dict[str, Any]
+    browser: str = "isolated"
+    mode: str = "auto"
+    urls: tuple[str, ...] = ()  # the live document, the frame of the element, and the addresses among the arguments
+    tab: str = ""
+    document: str = ""  # the loader id: an approval ends with the document it was given for
+    aims: tuple[Aim, ...] = ()
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """`rule` names what decided, so that a person can find and change it; `line` is what they could add to policy.toml.
+
+    `once_for` is the domain that one answer covers for the rest of the session; empty: this call alone.
+    """
+
+    verdict: Verdict
+    rule: str
+    risk: Risk = "none"
+    why: str = ""
+    line: str = ""
+    once_for: str = ""
+
+
+def denial(decision: Decision, what: str = "") -> Failure:
+    """A decision against it, as what the caller is told: the rule, and what a person could write."""
+    why = decision.why or f"{decision.rule} forbids it"
+    details = {"rule": decision.rule} | ({"line": decision.line} if decision.line else {})
+    hint = "only a person can change that: details.line shows what would allow it, in policy.toml"
+    return Failure(
+        "denied",
+        f"{what}: {why}" if what else why,
+        details=details,
+        suggestions=[hint, "do without it, or ask your person"] if decision.line else ["nothing can allow it"],
+    )

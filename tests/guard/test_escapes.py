@@ -1,0 +1,114 @@
+"""A page tries every way out to a host that the policy denies: nothing arrives there, not even a connection.
+
+Each way is tried three times in a real browser: held by the sluice alone, held by the sluice and Fetch together, and
+with the host allowed. That last one proves that the way exists; what then does not arrive is listed apart.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import pytest
+
+from pilothouse.errors import Failure
+from pilothouse.guard.policy import Decision
+from pilothouse.guard.view import Watch
+from tests.guard.escapes import ALLOWED, DENIED, NEVER, WAYS, Trap, Web
+from tests.guard.views import ALL, ByHand
+from tests.house import Agent, House
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("D04", "D05")
+
+AT_A_TIME = 4
+ARRIVAL_S = 8.0
+
+
+class Noting(ByHand):
+    """Tells which ports were refused, and when."""
+
+    def __init__(self, *args: object, alone: bool = False, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.alone = alone
+        self.refused: dict[int, asyncio.Event] = {}
+
+    @property
+    def watch(self) -> Watch:
+        return "" if self.alone else super().watch
+
+    def host(self, host: str, port: int) -> str | None:
+        why = super().host(host, port)
+        if why:
+            self.event(port).set()
+        return why
+
+    def document(self, url: str) -> Decision:
+        decision = super().document(url)
+        if decision.verdict == "deny":
+            self.event(urlsplit(url).port or 0).set()
+        return decision
+
+    def event(self, port: int) -> asyncio.Event:
+        return self.refused.setdefault(port, asyncio.Event())
+
+
+@pytest.fixture(scope="module", params=["the sluice alone", "Fetch too", "allowed"])
+async def held(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[House, Noting]]:
+    view = Noting(ALL if request.param == "allowed" else [ALLOWED], alone=request.param == "the sluice alone")
+    house = House(tmp_path_factory.mktemp("held"), view, {DENIED: "127.0.0.1", ALLOWED: "127.0.0.1"})
+    yield house, view
+    await house.close()
+
+
+async def tried(house: House, site: PageServer, trap: Trap, way: Callable[[Web], str]) -> Agent:
+    agent = house.agent()
+    with suppress(Failure):  # of a navigation that is refused
+        await agent.call("navigate", url=way(Web(site, trap)))
+    return agent
+
+
+async def happens(event: asyncio.Event) -> bool:
+    try:
+        await asyncio.wait_for(event.wait(), ARRIVAL_S)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def test_no_way_leads_to_a_denied_host(held: tuple[House, Noting], site: PageServer):
+    house, view = held
+    turns = asyncio.Semaphore(AT_A_TIME)
+    leaks: dict[str, list[bytes]] = {}
+    untried: list[str] = []
+
+    async def attempt(name: str, way: Callable[[Web], str]) -> None:
+        async with turns, Trap() as trap:
+            agent = await tried(house, site, trap, way)
+            event = trap.arrival if view.documents == ALL else view.event(trap.port)
+            if not await happens(event):
+                untried.append(name)
+            await agent.leave()
+            if trap.caught:
+                leaks[name] = trap.caught
+
+    await asyncio.gather(*(attempt(name, way) for name, way in WAYS.items()))
+    assert not untried, "neither arrived nor refused: these prove nothing"
+    assert set(leaks) == (set(WAYS) if view.documents == ALL else set())
+
+
+async def test_what_a_chrome_of_ours_never_does(held: tuple[House, Noting], site: PageServer):
+    house, _ = held
+    async with Trap() as trap:
+        for way in NEVER.values():
+            agent = await tried(house, site, trap, way)
+            await agent.call("wait_for", function="document.title == 'done'")
+            await agent.leave()
+        assert trap.caught == []
+
+
+def test_there_are_enough_ways():
+    assert len(WAYS) >= 34

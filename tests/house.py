@@ -19,7 +19,8 @@ from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.border import Borders
 from pilothouse.guard.policy import Policy
-from pilothouse.guard.redact import redact_headers, redact_text
+from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
+from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault
 from pilothouse.guard.view import OPENED, View
@@ -33,6 +34,9 @@ class House:
 
     def __init__(self, home: Path, view: View = OPENED, hosts: Mapping[str, str] | None = None) -> None:
         launcher = Launcher(Browser(), home)
+        vault = Vault(home)
+        self.home = home
+        self.secrets = Secrets(home, vault)
         self.sluice = Sluice(hosts or {}, set())
         self.pool = Pool(launcher.start, self.sluice.open_closed)
         self.profiles = Profiles(home)
@@ -47,8 +51,10 @@ class House:
                 max_tabs=10,
                 upload_roots=(home / "uploads",),
                 redact_text=redact_text,
+                redact_registered=redact_registered,
                 redact_headers=redact_headers,
-                vault=Vault(home),
+                vault=vault,
+                secrets=self.secrets,
             ),
             idle_s=600,
             browsers=self.browsers,

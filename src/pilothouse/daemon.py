@@ -45,6 +45,7 @@ from pilothouse.doors.metrics import metrics_route
 from pilothouse.doors.person import PersonOnly
 from pilothouse.doors.policy import PolicyDoor
 from pilothouse.doors.rest import RestDoor
+from pilothouse.doors.secrets import secret_routes
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
@@ -53,9 +54,10 @@ from pilothouse.guard.border import Borders
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
-from pilothouse.guard.redact import redact_headers, redact_text
+from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
 from pilothouse.guard.rulebook import NAME, Rulebook
 from pilothouse.guard.rules import Rules
+from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
@@ -162,7 +164,10 @@ async def run(
     approvals.adjust(**msgspec.structs.asdict(settings.approvals))
     borders = Borders(policy.view, approvals.ask)
     policy.on_change(borders.changed)
-    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders)
+    vault = Vault(home, system_keyring)
+    secrets = Secrets(home, vault)
+    await asyncio.to_thread(secrets.prepare)
+    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, _fixed(home, vault, secrets))
     audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     rates = Rates()
     pace = _Pace(rates, policy, settings.limits.requests_per_minute)
@@ -186,6 +191,7 @@ async def run(
     people = [
         *PolicyDoor(policy, rulebook, gate.registry, audit).routes(),
         *approval_routes(approvals, PersonOnly(audit)),
+        *secret_routes(secrets, audit, PersonOnly(audit)),
     ]
     routes = [metrics_route(gate), *people, *rest]
     app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
@@ -263,14 +269,27 @@ def _import_mcp() -> Any:
     return importlib.import_module("pilothouse.doors.mcp")
 
 
-def _sessions(settings: Config, home: Path, sluice: Sluice, profiles: Profiles, borders: Borders) -> Sessions:
+def _fixed(home: Path, vault: Vault, secrets: Secrets) -> Terms:
+    """What no setting changes."""
+    return Terms(
+        private=(home,),
+        vault=vault,
+        secrets=secrets,
+        redact_text=redact_text,
+        redact_registered=redact_registered,
+        redact_headers=redact_headers,
+    )
+
+
+def _sessions(
+    settings: Config, home: Path, sluice: Sluice, profiles: Profiles, borders: Borders, fixed: Terms
+) -> Sessions:
     launcher = Launcher(settings.browser, home)
     gateway = sluice.open_closed
     pools = {headless: Pool(partial(launcher.start, headless=headless), gateway) for headless in (True, False)}
     if settings.browser.prewarm:
         pools[settings.browser.headless].warm_up()
-    limits, vault = settings.limits, Vault(home, system_keyring)
-    fixed = Terms(private=(home,), vault=vault, redact_text=redact_text, redact_headers=redact_headers)
+    limits = settings.limits
     return Sessions(
         pools,
         home / "sessions",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pilothouse.config import Log
 from pilothouse.errors import Failure
-from pilothouse.guard.redact import redact_text
+from pilothouse.guard.redact import for_log
 from pilothouse.instance import trim_log
 
 FILES_KEPT = 3
@@ -49,10 +49,10 @@ class _Json(logging.Formatter):
             "time": _time(record),
             "level": record.levelname.lower(),
             "from": record.name.removeprefix("pilothouse."),
-            "message": redact_text(record.getMessage()),
+            "message": for_log(record.getMessage()),
         }
         if record.exc_info:
-            line["error"] = redact_text(self.formatException(record.exc_info))
+            line["error"] = for_log(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False)
 
 
@@ -60,9 +60,9 @@ class _Text(logging.Formatter):
     """For people. A message is one line, whatever is in it; only the trace of an error has more."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said = " ".join(redact_text(record.getMessage()).split())
+        said = " ".join(for_log(record.getMessage()).split())
         line = f"{_time(record)} {record.levelname:<7} {record.name.removeprefix('pilothouse.')}: {said}"
-        return f"{line}\n{redact_text(self.formatException(record.exc_info))}" if record.exc_info else line
+        return f"{line}\n{for_log(self.formatException(record.exc_info))}" if record.exc_info else line
 
 
 def _time(record: logging.LogRecord) -> str:

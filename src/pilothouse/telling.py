@@ -13,8 +13,9 @@ from pilothouse.browser.tab import Tab
 from pilothouse.browser.watch import Event
 from pilothouse.call import Answer, Visit
 from pilothouse.errors import Failure
-from pilothouse.guard.redact import redact_text, redact_tree
+from pilothouse.guard.redact import REGISTERED, SAID, SHOWN, Degree, redact_text, redact_tree
 from pilothouse.result import Result, clean, clean_tree
+from pilothouse.tool import Tool
 
 EVENTS_SHOWN = 8
 
@@ -29,9 +30,8 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
         if visit.call.caller.defaults.again:
             lines.append("Pilothouse was started anew: the tabs, cookies and refs of before are gone")
     _add_news(visit, lines, news)
-    data, page = clean_tree(msgspec.to_builtins(result.data)), clean(result.page)
-    if not visit.tool.reveals:
-        data, page = redact_tree(data), redact_text(page)
+    degree = _degree(visit.tool)
+    data, page = degree.tree(clean_tree(msgspec.to_builtins(result.data))), degree.text(clean(result.page))
     text = redact_text(clean("\n".join(lines)))
     return Answer(
         tool=visit.call.tool,
@@ -40,6 +40,11 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
         images=result.images,
         session=visit.session.id if visit.session else "",
     )
+
+
+def _degree(tool: Tool) -> Degree:
+    """How much an answer loses. Each step of a larger tool has been through here by itself."""
+    return REGISTERED if tool.reveals or tool.runner_name else SHOWN if tool.shows else SAID
 
 
 def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:

@@ -70,6 +70,7 @@ class Tool(msgspec.Struct, frozen=True):
     leaves: bool
     sensitive: frozenset[str]
     reveals: bool
+    shows: bool
     progress_name: str
     runner_name: str
     url_names: tuple[str, ...]
@@ -146,6 +147,7 @@ def tool(
     leaves: bool = False,
     sensitive: tuple[str, ...] = (),
     reveals: bool = False,
+    shows: bool = False,
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
@@ -155,7 +157,9 @@ def tool(
     that can answer: they wait until the last action has settled, and are refused while a dialog is open. A tool
     that `opens` gets a new tab when none is left; one that `leaves` the page may do so whatever page it is. A call
     that gives one of the `sensitive` arguments is sensitive, whatever the tool is without them. What `reveals` secrets
-    is asked for just these: its answer is not redacted.
+    is asked for just these: its answer only loses those that a person registered. What `shows` the page as people read
+    it only loses what has a secret's shape: "Cookie: oatmeal" is a recipe there. An action that can bring a snapshot
+    along shows, too.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -186,6 +190,7 @@ def tool(
                 leaves=leaves,
                 sensitive=frozenset(sensitive),
                 reveals=reveals,
+                shows=shows or "snapshot" in hints,
                 progress_name=progress_name,
                 runner_name=runner_name,
                 url_names=tuple(p.name for p in parameters if hints[p.name] is Url or hints[p.name] == Url),

@@ -186,6 +186,8 @@ class Context:
             self.owner.report(kind, tab.name, text)
 
     def download_begins(self, tab: Tab, params: dict[str, Any]) -> None:
+        # Its name becomes that of a file, which passes no gate.
+        params = {**params, "suggestedFilename": self.terms.redact_text(params["suggestedFilename"])}
         self.downloads.begin(params, tab.name)
         if self.owner:
             self.owner.report("download", tab.name, f'"{params["suggestedFilename"]}" started', params["guid"])

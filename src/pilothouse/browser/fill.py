@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser import confide
 from pilothouse.browser import input as hand
 from pilothouse.browser.locate import Element
 from pilothouse.browser.settle import Mark, settle
@@ -36,7 +37,9 @@ class Filled(msgspec.Struct, frozen=True):
 
 
 async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) -> Filled:
-    """Type, choose, check or set, as the field wants it."""
+    """Type, choose, check or set, as the field wants it; a value that names a secret is that secret."""
+    if name := confide.named(tab, value):
+        return await _confide(tab, element, name, clear)
     field = await enter(element, value, clear)
     mark = Mark(tab, element.frame)
     notes = [hand.note_of(element, field)]
@@ -57,6 +60,14 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
     return Filled(field["role"], field["name"], "; ".join(note for note in notes if note))
 
 
+async def _confide(tab: Tab, element: Element, name: str, clear: bool) -> Filled:
+    field = await confide.receiver(element)
+    mark = Mark(tab, element.frame)
+    note = await confide.confide(tab, element, field, name, clear=clear)
+    await settle(tab, mark)
+    return Filled(field["role"], field["name"], "; ".join(one for one in (hand.note_of(element, field), note) if one))
+
+
 async def enter(element: Element, value: str, clear: bool) -> dict[str, Any]:
     """The field behind an element, focused; a value that it cannot take is refused while it still has its old one."""
     options = {"clear": clear, "value": value[:LONGEST_NUMBER]}
@@ -70,6 +81,7 @@ async def enter(element: Element, value: str, clear: bool) -> dict[str, Any]:
 async def choose(tab: Tab, element: Element, values: list[str]) -> tuple[Filled, list[str]]:
     field = await element.world.call("enter", element.local, timeout=hand.CHECK_TIMEOUT_S)
     hand.raise_if_unfit(element, field)
+    values = await confide.choices(tab, element, values)
     mark = Mark(tab, element.frame)
     chosen = await _choose(element, field["ref"], values)
     await settle(tab, mark)

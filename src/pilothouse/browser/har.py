@@ -74,9 +74,16 @@ async def _bodies(network: Network, request: Request) -> Bodies:
     if not encoded:
         return Bodies(sent, text=body)
     data = base64.b64decode(body)
-    if request.mime_type.startswith(_TEXTUAL):
-        return Bodies(sent, text=data.decode("utf-8", "replace"))
-    return Bodies(sent, data=data)
+    text = _as_text(data, request.mime_type)
+    return Bodies(sent, data=data) if text is None else Bodies(sent, text=text)
+
+
+def _as_text(data: bytes, mime_type: str) -> str | None:
+    """What can be read is read, whatever it is called: in base64 no secret would be found."""
+    try:
+        return data.decode("utf-8", "replace" if mime_type.startswith(_TEXTUAL) else "strict")
+    except UnicodeDecodeError:
+        return None
 
 
 def _written(pages: list[dict[str, Any]], entries: list[tuple[str, Request, Bodies | None]], terms: Terms) -> bytes:
@@ -149,7 +156,11 @@ def _request(request: Request, bodies: Bodies | None, terms: Terms) -> dict[str,
         "httpVersion": _version(request.protocol),
         "cookies": _cookies(_header(request.request_headers, "cookie").split(";"), terms),
         "headers": _pairs(terms.redact_headers(request.request_headers).items()),
-        "queryString": _pairs(parse_qsl(_query(url), keep_blank_values=True)),
+        # Read as text once more: what was escaped in the address stands in plain letters here.
+        "queryString": [
+            {"name": terms.redact_text(name), "value": terms.redact_text(value)}
+            for name, value in parse_qsl(_query(url), keep_blank_values=True)
+        ],
         "headersSize": -1,
         "bodySize": -1 if request.has_post_data and not bodies else len((bodies.sent if bodies else "").encode()),
     }
@@ -185,7 +196,8 @@ def _content(request: Request, bodies: Bodies | None, terms: Terms) -> dict[str,
         made |= comment
     elif bodies.data is not None:
         made["size"] = len(bodies.data)
-        made |= {"text": base64.b64encode(bodies.data[: terms.body_max_bytes]).decode(), "encoding": "base64"}
+        coded = base64.b64encode(bodies.data[: terms.body_max_bytes]).decode()
+        made |= {"text": terms.redact_registered(coded), "encoding": "base64"}
         if len(bodies.data) > terms.body_max_bytes:
             made["comment"] = f"cut: {len(bodies.data)} bytes in all"
     elif bodies.missing:

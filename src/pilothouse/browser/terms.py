@@ -17,6 +17,13 @@ class Vault(Protocol):
     def get(self, name: str) -> bytes: ...
 
 
+class Secrets(Protocol):
+    """What a person registered: typed by name, into fields of its own domains."""
+
+    def named(self, text: str) -> str: ...
+    def reveal(self, name: str, origin: str) -> tuple[str, bool]: ...
+
+
 def _as_they_are(headers: Mapping[str, str]) -> dict[str, str]:
     return dict(headers)
 
@@ -29,6 +36,8 @@ class Terms(msgspec.Struct, frozen=True):
     body_max_bytes: int = 102_400
     snapshot_budget: int = 2500
     vault: Vault | None = None  # where log-ins may be kept
+    secrets: Secrets | None = None
     # What takes secrets out of files, which nobody reads before they are written.
     redact_text: Callable[[str], str] = str
+    redact_registered: Callable[[str], str] = str  # only what a person registered
     redact_headers: Callable[[Mapping[str, str]], dict[str, str]] = _as_they_are

@@ -6,7 +6,7 @@ Above: tools. Below: input, fill, keys. The two halves of a stroke travel togeth
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from pilothouse.browser import fill, keys
+from pilothouse.browser import confide, fill, keys
 from pilothouse.browser import input as hand
 from pilothouse.browser.locate import Element
 from pilothouse.browser.settle import Mark, settle
@@ -22,6 +22,7 @@ async def type_slowly(
     tab: Tab, element: Element, text: str, *, delay_s: float, clear: bool, report: Report
 ) -> fill.Filled:
     """`report` hears now and then how many keys are done."""
+    confide.refuse(tab, text)
     field = await fill.enter(element, text, clear)
     if field["kind"] != "text":
         raise Failure("bad_request", f"{element.ref} is no text field", suggestions=["type_text fills every kind"])

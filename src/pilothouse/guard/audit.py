@@ -22,7 +22,8 @@ from pilothouse.config import shown_proxy
 from pilothouse.errors import Failure
 from pilothouse.guard import chain
 from pilothouse.guard.policy import Aim, Decision, Question
-from pilothouse.guard.redact import redact_text, redact_tree
+from pilothouse.guard.redact import for_log, for_log_tree
+from pilothouse.guard.secrets import named
 from pilothouse.tool import Access
 
 NAME = "audit.jsonl"
@@ -99,7 +100,7 @@ class Audit:
         approved: Approved | None = None,
     ) -> None:
         """Record what was asked for and did not happen. `approved` names the person who said no."""
-        told = {"event": "refused", "outcome": outcome, "why": redact_text(_short(why, 0))}
+        told = {"event": "refused", "outcome": outcome, "why": for_log(_short(why, 0))}
         self._record_or_keep(_before(question) | _judged(decision, approved) | told)
 
     def limited(self, caller: str, why: str) -> None:
@@ -257,7 +258,7 @@ def _before(question: Question) -> dict[str, Any]:
         "tool": question.tool,
         "access": question.access.value,
         "args": _short_args(_without_proxy_users(_public(question))),
-        "urls": [redact_text(_short(url, 0)) for url in question.urls[:_MAX_URLS]],
+        "urls": [for_log(_short(url, 0)) for url in question.urls[:_MAX_URLS]],
         "browser": question.browser,
         "mode": question.mode,
         **({"tab": question.tab} if question.tab else {}),
@@ -267,7 +268,7 @@ def _before(question: Question) -> dict[str, Any]:
 
 def _aim(aim: Aim) -> str:
     """What it was that a ref or a selector meant, in the page's own words."""
-    return redact_text(_short(" ".join(part for part in (aim.role or aim.kind, aim.name) if part), 0))
+    return for_log(_short(" ".join(part for part in (aim.role or aim.kind, aim.name) if part), 0))
 
 
 def _judged(decision: Decision | None, approved: Approved | None) -> dict[str, Any]:
@@ -307,12 +308,21 @@ def _without_typed(value: Any) -> Any:
     if isinstance(value, dict):
         fields = cast(dict[Any, Any], value)
         return {
-            key: f"({len(str(item))} characters)" if key in _TYPED else _without_typed(item)
+            key: _length(item) if key in _TYPED and not _names_secrets(item) else _without_typed(item)
             for key, item in fields.items()
         }
     if isinstance(value, list):
         return [_without_typed(item) for item in cast(list[Any], value)]
     return value
+
+
+def _names_secrets(item: Any) -> bool:
+    """Which secret was typed is worth knowing; what it is, is not here to be known."""
+    return isinstance(item, str) and bool(named(item))
+
+
+def _length(item: Any) -> str:
+    return f"({len(str(item))} characters)"
 
 
 def _without_proxy_users(value: Any) -> Any:
@@ -329,7 +339,7 @@ def _without_proxy_users(value: Any) -> Any:
 
 
 def _short_args(args: dict[str, Any]) -> Any:
-    short = redact_tree(_short(args, _MAX_DEPTH))
+    short = for_log_tree(_short(args, _MAX_DEPTH))
     if len(msgspec.json.encode(short)) > _MAX_ARGS_BYTES:
         return {"cut": [str(key)[:40] for key in list(args)[:_MAX_ITEMS]]}
     return short

@@ -1,6 +1,7 @@
 """Secrets at rest: named boxes of bytes, encrypted, in files that only this user can open.
 
-Above: the daemon hands it to the sessions, which keep log-ins in it. Below: cryptography, keyring if there is one.
+Above: the daemon hands it to the sessions, which keep log-ins in it; secrets keeps its file with it. Below:
+cryptography, keyring if there is one.
 The key lies in the system's keyring; where that is missing or does not work, in a 0600 file beside the boxes, and then
 the boxes are as safe as the home directory.
 """
@@ -49,8 +50,7 @@ class Vault:
         path = self._path(name)
         if len(data) > MAX_BYTES:
             raise Failure("over_limit", f"{len(data)} bytes are too many to keep: at most {MAX_BYTES}")
-        nonce = secrets.token_bytes(_NONCE)
-        sealed = _MAGIC + nonce + self._cipher(making=True).encrypt(nonce, data, _bound_to(name))
+        sealed = self._sealed(name, data)
         self._folder.mkdir(mode=0o700, exist_ok=True)
         _put(path, sealed, replace)
         return path
@@ -61,6 +61,22 @@ class Vault:
             known = self.names()
             hint = f"saved are: {', '.join(known[:20])}" if known else "save_state saves one"
             raise Failure("not_found", f"there is no saved state {name!r}", suggestions=[hint])
+        return self._opened(name, sealed)
+
+    def keep(self, path: Path, data: bytes) -> None:
+        """Like `put`, for a file of the home that is none of the states: no state can have a name like its own."""
+        _replace(path, self._sealed(f"/{path.name}", data))
+
+    def open(self, path: Path) -> bytes:
+        """What `keep` kept; empty if there is no such file."""
+        sealed = _read(path, MAX_BYTES + 1000)
+        return b"" if sealed is None else self._opened(f"/{path.name}", sealed)
+
+    def _sealed(self, name: str, data: bytes) -> bytes:
+        nonce = secrets.token_bytes(_NONCE)
+        return _MAGIC + nonce + self._cipher(making=True).encrypt(nonce, data, _bound_to(name))
+
+    def _opened(self, name: str, sealed: bytes) -> bytes:
         head, nonce = sealed[: len(_MAGIC)], sealed[len(_MAGIC) : len(_MAGIC) + _NONCE]
         if head != _MAGIC or len(nonce) < _NONCE:
             raise _unreadable(name, "it is damaged, or not ours")
@@ -98,7 +114,7 @@ class Vault:
         try:
             kept = keyring.get_password(_SERVICE, self._account) if keyring else None
         except Exception as error:  # keyrings fail in many ways: no backend, locked, no session bus
-            if self.names():
+            if self.names() or (self._home / "secrets.box").exists():
                 raise _locked(error) from None  # a new key would shut the old states for ever
             keyring, kept = None, None
             _log.warning("the system's keyring does not work (%s): the key is kept in a file", type(error).__name__)
@@ -167,7 +183,9 @@ def _locked(error: Exception) -> Failure:
 
 
 def _unreadable(name: str, why: str) -> Failure:
-    return Failure("system", f"the state {name!r} cannot be opened: {why}", suggestions=["save it again"])
+    what = f"the file {name[1:]}" if name.startswith("/") else f"the state {name!r}"
+    hint = "remove it, and set what was in it again" if name.startswith("/") else "save it again"
+    return Failure("system", f"{what} cannot be opened: {why}", suggestions=[hint])
 
 
 def _read(path: Path, most: int) -> bytes | None:

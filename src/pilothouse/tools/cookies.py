@@ -49,7 +49,7 @@ async def get_cookies(
     shown = [_plain(one) for one in found[:limit]]
     text = f"{len(shown)} of {len(found)} cookies" if found else "no cookies"
     lines = "\n".join(_line(one) for one in shown)
-    page, path, note = bounded(session.files, "cookies.txt", lines)
+    page, path, note = bounded(session, "cookies.txt", lines, reveals=True)
     return Result(f"{text}; {note}" if note else text, Cookies(len(found), [] if path else shown, path), page=page)
 
 

@@ -86,7 +86,7 @@ async def get_current_url(tab: Tab) -> Result[Place]:
     return Result(tab.url, Place(tab.url))
 
 
-@tool(Access.READ, live=False, example={})
+@tool(Access.READ, live=False, shows=True, example={})
 async def get_page_title(tab: Tab) -> Result[Title]:
     """The title of the page."""
     if not tab.hindrance() and not tab.bound_for:

@@ -69,7 +69,7 @@ class Picture(msgspec.Struct, omit_defaults=True):
     path: str = ""
 
 
-@tool(Access.READ, core=True, example={})
+@tool(Access.READ, core=True, shows=True, example={})
 async def get_page_state(
     tab: Tab,
     scope: Annotated[str | list[str] | None, Meta(description="only inside this target")] = None,
@@ -88,7 +88,7 @@ async def get_page_state(
     return Result("", State(seen.url, seen.title, text, seen.truncated), page=text)
 
 
-@tool(Access.READ, core=True, example={"text": "Go"})
+@tool(Access.READ, core=True, shows=True, example={"text": "Go"})
 async def find(
     tab: Tab,
     text: str = "",
@@ -104,7 +104,7 @@ async def find(
     return Result(f"{total} found", Hits(hits, total), page="\n".join(hits) + more)
 
 
-@tool(Access.READ, core=True, example={}, aliases=("read_text",))
+@tool(Access.READ, core=True, shows=True, example={}, aliases=("read_text",))
 async def get_page_text(
     tab: Tab,
     target: str | list[str] | None = None,
@@ -159,7 +159,7 @@ def _shown(tab: Tab, shot: capture.Picture, image_format: str) -> Result[Picture
     return Result(text, taken, images=[Image(shot.data, shot.mime_type)])
 
 
-@tool(Access.READ, example={}, synonyms={"maxNodes": "max_nodes", "limit": "max_nodes"})
+@tool(Access.READ, shows=True, example={}, synonyms={"maxNodes": "max_nodes", "limit": "max_nodes"})
 async def get_ax_tree(tab: Tab, max_nodes: Annotated[int, Meta(ge=1, le=2000)] = 100) -> Result[Tree]:
     """Chrome's accessibility tree of the frame, with refs."""
     tree = await axtree.read(tab, max_nodes)
@@ -214,7 +214,7 @@ async def extract_data(
     if bool(fields) == bool(table) or (each and not fields):
         raise Failure("bad_request", "give either fields (and each) or table")
     found = await (extract.table(tab, table, limit) if table else extract.fields(tab, fields, each, limit))
-    page, path, note = bounded(tab.files, "data.json", msgspec.json.encode(found.records).decode())
+    page, path, note = bounded(tab, "data.json", msgspec.json.encode(found.records).decode())
     text = f"{len(found.records)} of {found.total} records" if table or each else ""
     text += f"; nowhere found: {', '.join(found.missing)}" if found.missing else ""
     data = Records([] if path else found.records, found.total, found.missing, path)

@@ -31,7 +31,8 @@ async def evaluate_js(
     value = await script.evaluate(tab, expression, target=target, args=args, world=world, timeout=timeout_ms / 1000)
     shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     if len(shown) > MAX_CHARS:
-        path = tab.files.keep("value.json", shown.encode())
+        shown = tab.terms.redact_text(shown)  # a file passes no gate
+        path = tab.files.keep("value.json", shown.encode("utf-8", "replace"))
         note = f"{len(shown)} characters; all of it is in {path}"
         return Result(note, Value(path=str(path)), page=shown[:1000] + "…")
     return Result("", Value(value), page=shown)

@@ -36,7 +36,7 @@ async def get_storage(tab: Tab, area: Area = "local", key: Key | None = None) ->
     if key is not None and not items:
         raise _missing(key, area)
     shown = msgspec.json.encode(items).decode()
-    page, path, note = bounded(tab.files, f"{area}-storage.json", shown)
+    page, path, note = bounded(tab, f"{area}-storage.json", shown, reveals=True)
     text = f"{counted(len(items), 'item')} of {origin}" + (f"; {note}" if note else "")
     return Result(text, Items(origin, len(items), {} if path else items, path), page=page)
 

@@ -14,8 +14,8 @@ const openDetailsOf = getter(HTMLDetailsElement.prototype, "open");
 // Once a password, always one: "show password" turns the field into a plain one while the secret is in it.
 const secrets = new WeakSet();
 function isSecret(el) {
-  if (!(el instanceof HTMLInputElement)) return false;
   if (secrets.has(el)) return true;
+  if (!(el instanceof HTMLInputElement)) return false;
   const auto = attr(el, "autocomplete") || "";
   if (inputTypeOf(el) !== "password" && !/(current|new)-password|one-time-code|cc-csc/.test(auto)) return false;
   secrets.add(el);
@@ -32,7 +32,7 @@ function valueOf(el, role) {
     const value = inputValueOf(el);
     return value && isSecret(el) ? MASK : value;
   }
-  if (el instanceof HTMLTextAreaElement) return areaValueOf(el);
+  if (el instanceof HTMLTextAreaElement) return areaValueOf(el) && isSecret(el) ? MASK : areaValueOf(el);
   if (el instanceof HTMLSelectElement) return [...pickedOf(el)].slice(0, 20).map(optionText).join(", ");
   const spoken = attr(el, "aria-valuetext") || attr(el, "aria-valuenow");
   if (spoken) return spoken;

@@ -74,7 +74,7 @@ function fieldText(el, tag) {
     if (type === "submit" || type === "reset" || type === "button") return nameOf(el);
     return valueOf(el, "textbox") ? `[${valueOf(el, "textbox")}]` : "";
   }
-  if (tag === "textarea") return areaValueOf(el) ? `[${areaValueOf(el)}]` : "";
+  if (tag === "textarea") return areaValueOf(el) ? `[${isSecret(el) ? MASK : areaValueOf(el)}]` : "";
   if (tag === "select") return `[${valueOf(el, "combobox")}]`;
   if (tag === "img") return attr(el, "alt") || "";
   return tag === "iframe" || tag === "canvas" || tag === "video" || tag === "audio" || tag === "object" || tag === "svg" && !textContentOf(el).trim() ? "" : null;

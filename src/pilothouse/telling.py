@@ -1,6 +1,7 @@
 """What a caller is told: the result or the error, completed with news nobody has heard yet, cleaned and redacted.
 
-Above: the gate. Below: call, guard's redaction, result.
+Above: the gate. Below: call, guard's redaction, envelope, result. Lines of ours quote what a page says, each in one
+line; a page's own text stands in an envelope.
 """
 
 import time
@@ -11,11 +12,14 @@ import msgspec
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.watch import Event
 from pilothouse.call import Answer, Visit
+from pilothouse.envelope import enveloped
 from pilothouse.errors import Failure
 from pilothouse.guard.redact import redact_text, redact_tree
-from pilothouse.result import Result, clean, clean_tree
+from pilothouse.result import Result, clean, clean_tree, plain_url, quoted
 
 EVENTS_SHOWN = 8
+DIALOG_CHARS = 500
+EVENT_CHARS = 400
 
 
 def completed(visit: Visit, result: Result[Any]) -> Answer:
@@ -34,11 +38,15 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
     text = redact_text(clean("\n".join(lines)))
     return Answer(
         tool=visit.call.tool,
-        text="\n".join(part for part in (text, page) if part),
+        text="\n".join(part for part in (text, _wrapped(visit, page)) if part),
         data={**data, **redact_tree(clean_tree(news))},
         images=result.images,
         session=visit.session.id if visit.session else "",
     )
+
+
+def _wrapped(visit: Visit, page: str) -> str:
+    return enveloped(page, visit.tab.url if visit.tab else "") if page else ""
 
 
 def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
@@ -48,8 +56,8 @@ def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
         return
     if tab and not tab.closed and tab.url != tab.told_url:
         tab.told_url = data["url"] = tab.url
-        if tab.url not in "\n".join(lines):
-            lines.append(f'now at {tab.url} "{tab.title}"')
+        if plain_url(tab.url) not in "\n".join(lines):
+            lines.append(f"now at {plain_url(tab.url)} {quoted(tab.title)}")
     events = [event for event in session.watch.unseen() if event.kind != "navigation"]
     if events:
         data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
@@ -63,14 +71,13 @@ def failed(visit: Visit, failure: Failure) -> Answer:
         metadata |= {"tab": tab.name, "url": tab.url}
     data: dict[str, Any] = {"error": failure.to_dict(**metadata)}
     lines = [failure.to_text()]
-    if failure.details.get("candidates"):
-        lines += ["nearest on the page:", *failure.details["candidates"]]
     if failure.code == "dialog_open":
-        lines.append(f'it says "{failure.details["message"]}"')
+        lines.append(f"it says {quoted(failure.details['message'], DIALOG_CHARS)}")
     _add_news(visit, lines, data)
+    text, page = redact_text(clean("\n".join(lines))), redact_text(clean("\n".join(_near(failure))))
     return Answer(
         tool=visit.call.tool,
-        text=redact_text(clean("\n".join(lines))),
+        text="\n".join(part for part in (text, _wrapped(visit, page)) if part),
         data=redact_tree(clean_tree(data)),
         failed=True,
         status=failure.status,
@@ -78,15 +85,22 @@ def failed(visit: Visit, failure: Failure) -> Answer:
     )
 
 
+def _near(failure: Failure) -> list[str]:
+    """What the page has instead of what was asked for."""
+    candidates = failure.details.get("candidates")
+    return ["nearest on the page:", *candidates] if candidates else []
+
+
 def _event_lines(events: list[Event], tab: Tab | None, urls: dict[str, str]) -> list[str]:
     lines: list[str] = []
     for event in events[-EVENTS_SHOWN:]:
         where = f" in {event.tab}" if tab and event.tab != tab.name and event.kind != "tab_opened" else ""
-        line = f"{event.kind.replace('_', ' ')}{where}: {event.text}"
+        said = quoted(event.text, EVENT_CHARS) if event.kind == "console_error" else event.text
+        line = f"{event.kind.replace('_', ' ')}{where}: {said}"
         if event.kind == "dialog":
             line += " (answer with handle_dialog)"
         if event.kind == "tab_opened" and event.tab in urls:
-            line += f": {urls[event.tab] or 'still empty'}"
+            line += f": {plain_url(urls[event.tab]) or 'still empty'}"
         if line not in lines:
             lines.append(line)
     if len(events) > EVENTS_SHOWN:

@@ -13,6 +13,7 @@ from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import WorldGone
 from pilothouse.errors import Failure
+from pilothouse.result import quoted
 
 _TRUE = {"true", "on", "yes", "1", "checked"}
 _FALSE = {"false", "off", "no", "0", "", "unchecked"}
@@ -119,7 +120,7 @@ async def _put(element: Element, local: int, value: str) -> str:
     answer = await element.world.call("put", local, value)
     if answer.get("fail"):
         raise _refused(element, answer["type"], value)
-    return f'the field now holds "{answer["value"][:80]}"' if answer["changed"] else ""
+    return f"the field now holds {quoted(answer['value'], 80)}" if answer["changed"] else ""
 
 
 def _refused(element: Element, kind: str, value: str) -> Failure:
@@ -143,4 +144,4 @@ async def difference(element: Element, local: int, value: str, clear: bool) -> s
         return "" if now["length"] == len(value) else f"the field holds {now['length']} characters now"
     held = str(now["value"])
     same = held == value or " ".join(held.split()) == " ".join(value.split())
-    return "" if same else f'the field now holds "{held[:80]}"'
+    return "" if same else f"the field now holds {quoted(held, 80)}"

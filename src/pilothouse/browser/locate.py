@@ -11,6 +11,7 @@ from pilothouse.browser.tab import Tab
 from pilothouse.browser.unseen import open_roots
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.errors import Failure
+from pilothouse.result import quoted
 
 LOCATE_TIMEOUT_S = 10.0
 
@@ -122,7 +123,7 @@ async def _not_found(tab: Tab, frame: Frame, query: str) -> Failure:
     if world := frame.world:
         try:
             nearest = await world.call("nearest", query, 5, timeout=2)
-            lines = [f'{one["role"]} "{one["name"]}" {one["ref"]}' for one in nearest]
+            lines = [f"{one['role']} {quoted(one['name'])} {one['ref']}" for one in nearest]
             candidates = [tab.refs.render(world.uid, line) for line in lines]
         except (WorldGone, Failure):
             candidates = []  # the error itself matters more than its decoration

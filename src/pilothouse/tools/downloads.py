@@ -8,7 +8,7 @@ from msgspec import Meta
 from pilothouse.browser.downloads import Download
 from pilothouse.browser.session import Session
 from pilothouse.errors import Failure
-from pilothouse.result import Result
+from pilothouse.result import Result, quoted
 from pilothouse.tool import Access, TimeoutMs, tool
 
 
@@ -33,7 +33,7 @@ async def list_downloads(session: Session, limit: Annotated[int, Meta(ge=1, le=2
     shown = [_plain(one) for one in found[-limit:]]
     text = f"{len(shown)} of {len(found)} downloads" if found else "no downloads"
     listed: list[dict[str, Any]] = [msgspec.to_builtins(one) for one in shown]
-    return Result(text, Listed(listed, len(found)), page="\n".join(_line(one) for one in shown))
+    return Result("\n".join([text, *(_line(one) for one in shown)]), Listed(listed, len(found)))
 
 
 @tool(Access.READ, live=False, example={"timeout_ms": 1000})
@@ -52,7 +52,7 @@ async def wait_for_download(session: Session, timeout_ms: TimeoutMs = 30_000) ->
         )
     one = _plain(ended)
     where = f": {one.path}" if one.path else ""
-    return Result(f"{one.state} ({one.bytes} bytes){where}", one, page=one.name)
+    return Result(f"{quoted(one.name)} {one.state} ({one.bytes} bytes){where}", one)
 
 
 def _plain(one: Download) -> One:
@@ -60,4 +60,4 @@ def _plain(one: Download) -> One:
 
 
 def _line(one: One) -> str:
-    return f'"{one.name}" {one.state} ({one.bytes} bytes) {one.path}'.rstrip()
+    return f"{quoted(one.name)} {one.state} ({one.bytes} bytes) {one.path}".rstrip()

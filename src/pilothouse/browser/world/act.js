@@ -85,7 +85,7 @@ function pressable(el) {
 function brief(el) {
   const id = attr(el, "id");
   const name = cut(nameOf(el) || clean(textContentOf(el) || ""), 40);
-  return `<${tagOf(el)}${id ? ` id=${cut(clean(id), 30)}` : ""}>${name ? ` ${quote(name)}` : ""}`;
+  return `<${tagOf(el)}${id ? ` id=${quote(cut(clean(id), 30))}` : ""}>${name ? ` ${quote(name)}` : ""}`;
 }
 
 // Ready for the pointer. Tries again while the page is still changing, until `waitMs` is over.

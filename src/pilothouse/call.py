@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser.aim import Held
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
 from pilothouse.result import Image
@@ -67,6 +68,7 @@ class Visit:
         self.is_new = False
         self.placing_s = 0.0
         self.record = 0
+        self.held: Held | None = None
 
     @property
     def elapsed_ms(self) -> float:

@@ -1,20 +1,25 @@
 """The corridor: every call of every door walks through `Gate.call`, in this order and no other.
 
-    find -> parse -> place -> decide -> ask -> record -> run -> complete -> redact -> record
+    find -> parse -> place -> aim -> decide -> ask -> record -> run -> complete -> redact -> record
 
 Above: doors. Below: guard decides, browser acts.
 """
 
 import asyncio
+import contextlib
+import functools
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from pilothouse.aiming import aimed, as_aims, pointing
+from pilothouse.browser.aim import Sight
 from pilothouse.browser.lifecycle import OwnBrowsers
+from pilothouse.browser.locate import HELD
 from pilothouse.browser.session import Options
 from pilothouse.browser.sessions import OwnSessions, Sessions
 from pilothouse.browser.stream import Stream, Wanted
@@ -91,10 +96,14 @@ class Gate:
         args = self._addresses(tool, _parsed(tool, call.args))
         place = await self._placed(visit, args)
         _check_domains(visit, tool, args)
-        question = self._question(visit, args)
-        await self._approvals.ask(question, self._policy.decide(question))
-        visit.record = await self._audit.before(question)
-        result = await self._run(visit, place, args)
+        async with self._turn(visit, args):
+            await self._aim(visit, args)
+            question = self._question(visit, args)
+            if visit.held:
+                visit.held.judge = functools.partial(self._judge_late, question)
+            await self._approvals.ask(question, self._policy.decide(question))
+            visit.record = await self._audit.before(question)
+            result = await self._run(visit, place, args)
         return completed(visit, result)
 
     # find, parse, place
@@ -141,9 +150,73 @@ class Gate:
         visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
         return visit.tab
 
+    @contextlib.asynccontextmanager
+    async def _turn(self, visit: Visit, args: msgspec.Struct) -> AsyncGenerator[None]:
+        """A call that has to wait for others in its tab is judged when its turn has come, on the page as it is then."""
+        tab, session = visit.tab, visit.session
+        if session:
+            session.busy += 1
+        try:
+            if tab and visit.tool and visit.tool.queued:
+                await self._bounded(visit, args, tab.turn.acquire())
+                try:
+                    yield
+                finally:
+                    tab.turn.release()
+            else:
+                yield
+        finally:
+            if session:
+                session.busy -= 1
+                session.used_at = asyncio.get_running_loop().time()
+
+    # aim
+
+    async def _aim(self, visit: Visit, args: msgspec.Struct) -> None:
+        """What it points at, if that matters to the policy."""
+        tab, session = visit.tab, visit.session
+        if tab is None or session is None or not self._policy.wants_aims(session.options.browser, session.options.mode):
+            return
+        await self._bounded(visit, args, self._look(visit, tab, args))
+
+    async def _look(self, visit: Visit, tab: Tab, args: msgspec.Struct) -> None:
+        assert visit.tool
+        if pointing(visit.tool, args) is None:
+            return
+        if visit.tool.live:
+            await tab.ready(self._left_s(visit, args))
+        visit.held = await aimed(tab, visit.tool, args)
+
+    async def _bounded(self, visit: Visit, args: msgspec.Struct, work: Awaitable[Any]) -> Any:
+        """What comes before the run shares its deadline."""
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(self._left_s(visit, args) + GRACE_S):
+                return await work
+        except TimeoutError:
+            raise await self._too_late(visit, self._deadline(visit, args) / 1000) from None
+        finally:
+            visit.placing_s += time.monotonic() - began
+
+    def _judge_late(self, question: Question, sights: tuple[Sight, ...]) -> None:
+        """A field that another one brought to light. Nobody can be asked now: half of the form is filled."""
+        decision = self._policy.decide(msgspec.structs.replace(question, aims=as_aims(sights)))
+        if decision.verdict != "allow":
+            raise Failure(
+                "denied" if decision.verdict == "deny" else "approval_denied",
+                decision.why
+                or f"{decision.rule} does not allow it unasked, and it was not there when the call was judged",
+                details={"rule": decision.rule, "risk": decision.risk},
+                suggestions=["fill it in a call of its own"],
+            )
+
+    def _left_s(self, visit: Visit, args: msgspec.Struct) -> float:
+        return max(self._deadline(visit, args) / 1000 - visit.placing_s, 0)
+
     def _question(self, visit: Visit, args: msgspec.Struct) -> Question:
         assert visit.tool
         session, tab, given = visit.session, visit.tab, _given(args)
+        aims = as_aims(visit.held.sights) if visit.held else ()
         return Question(
             caller=visit.call.caller.key,
             session=session.id if session else "",
@@ -152,39 +225,33 @@ class Gate:
             args=given,
             browser=session.options.browser if session else "isolated",
             mode=session.options.mode if session else "auto",
-            urls=(tab.url,) if tab else (),
+            urls=tuple(dict.fromkeys([tab.url, *(one.url for one in aims)])) if tab else (),
+            tab=tab.name if tab else "",
+            document=tab.document.loader_id if tab else "",
+            aims=aims,
         )
 
     # run
 
     async def _run(self, visit: Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
-        tool, session, tab = visit.tool, visit.session, visit.tab
+        tool, tab = visit.tool, visit.tab
         assert tool
         timeout_s = self._deadline(visit, args) / 1000
         left_s = max(timeout_s - visit.placing_s, 0)
         if visit.placing_s > GRACE_S / 2:
             args = _shortened(args, tool, left_s)
-        if session:
-            session.busy += 1
         try:
             # A tool made of steps has no deadline of its own: each step has one.
             async with asyncio.timeout(None if tool.runner_name else left_s + GRACE_S):
                 if tab is None:
                     return await self._handle(visit, place, args)
-                if not tool.queued:
-                    return await self._on_page(visit, tab, args, left_s)
-                async with tab.turn:
-                    return await self._on_page(visit, tab, args, left_s)
+                return await self._on_page(visit, tab, args, left_s)
         except TimeoutError:
             raise await self._too_late(visit, timeout_s) from None
         except Failure as failure:
             if failure.code == "timeout" and tab and (why := await excuse(tab, PROBE_S)):
                 failure.message += f"; {why}"
             raise
-        finally:
-            if session:
-                session.busy -= 1
-                session.used_at = asyncio.get_running_loop().time()
 
     async def _on_page(self, visit: Visit, tab: Tab, args: msgspec.Struct, timeout_s: float) -> Result[Any]:
         assert visit.tool
@@ -202,7 +269,11 @@ class Gate:
             extra[tool.progress_name] = visit.call.progress or _no_progress
         if tool.runner_name:
             extra[tool.runner_name] = self._runner(visit)
-        return await tool.handler(place, **_given_to(tool, args), **extra)
+        token = HELD.set(visit.held)
+        try:
+            return await tool.handler(place, **_given_to(tool, args), **extra)
+        finally:
+            HELD.reset(token)
 
     def _runner(self, visit: Visit) -> Callable[[str, dict[str, Any]], Any]:
         async def run(name: str, args: dict[str, Any]) -> Step:

@@ -20,13 +20,12 @@ _INVISIBLE = re.compile(
 )
 # One that asks for the coloured picture may follow a symbol; after letters, or in rows, it means nothing to a person.
 _SELECTOR = re.compile("(?<![\u2000-\u3300\U0001f000-\U0001faff])\ufe0f+|(?<=\ufe0f)\ufe0f+")
-# Terminal sequences: CSI, strings (OSC, DCS, APC, PM, SOS) up to their end or the line's, and short ones; 7 and 8 bit.
+# Terminal sequences: CSI, strings (OSC, DCS, APC, PM, SOS) up to their end or the line's, and short ones.
 _ANSI = re.compile(
-    "(?:\u001b\\[|\u009b)[0-?]*[ -/]*[@-~]"
-    "|(?:\u001b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\\\|\u009c)?"
-    "|\u001b[ -/]*[0-~]"
+    "\u001b\\[[0-?]*[ -/]*[@-~]"
+    "|\u001b[\\]PX^_][^\u0007\u001b\n]*(?:\u0007|\u001b\\\\)?"
+    "|\u001b(?:[ -/]+[0-~]|[78=>DEHMNOZ])"
 )
-_BREAKS = re.compile("\r\n|[\u2028\u2029]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 QUOTED_CHARS = 200
 
@@ -35,7 +34,7 @@ def clean(text: str) -> str:
     """The text without anything that a reader cannot see; lone surrogates become U+FFFD."""
     if text.isascii() and text.isprintable():
         return text
-    text = _INVISIBLE.sub("", _ANSI.sub("", _BREAKS.sub("\n", text)))
+    text = _INVISIBLE.sub("", _ANSI.sub("", text.replace("\r\n", "\n")))
     return _SURROGATE.sub("\ufffd", text if text.isascii() else _SELECTOR.sub("", text))
 
 

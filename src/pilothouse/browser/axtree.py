@@ -41,12 +41,8 @@ class Node(msgspec.Struct, omit_defaults=True):
     depth: int = 0
 
     def line(self) -> str:
-        words = [
-            self.role,
-            quoted(self.name) if self.name else "",
-            self.ref,
-            f"={quoted(self.value)}" if self.value else "",
-        ]
+        name, value = quoted(self.name) if self.name else "", f"={quoted(self.value)}" if self.value else ""
+        words = [self.role, name, self.ref, value]
         return "  " * self.depth + " ".join(word for word in [*words, *self.states] if word)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser import input as hand
+from pilothouse.browser import keys
 from pilothouse.browser.locate import Element
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
@@ -60,7 +61,7 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
 
 async def enter(element: Element, value: str, clear: bool) -> dict[str, Any]:
     """The field behind an element, focused; a value that it cannot take is refused while it still has its old one."""
-    options = {"clear": clear, "value": value[:LONGEST_NUMBER]}
+    options = {"clear": clear, "value": value[:LONGEST_NUMBER], "seal": element.seal}
     field = await element.world.call("enter", element.local, options, timeout=hand.CHECK_TIMEOUT_S)
     if field.get("fail") == "refused":
         raise _refused(element, field["type"], value)
@@ -69,7 +70,7 @@ async def enter(element: Element, value: str, clear: bool) -> dict[str, Any]:
 
 
 async def choose(tab: Tab, element: Element, values: list[str]) -> tuple[Filled, list[str]]:
-    field = await element.world.call("enter", element.local, timeout=hand.CHECK_TIMEOUT_S)
+    field = await element.world.call("enter", element.local, {"seal": element.seal}, timeout=hand.CHECK_TIMEOUT_S)
     hand.raise_if_unfit(element, field)
     mark = Mark(tab, element.frame)
     chosen = await _choose(element, field["ref"], values)
@@ -81,7 +82,7 @@ async def _type(tab: Tab, value: str, clear: bool) -> None:
     if value:
         await hand.insert_text(tab, value)
     elif clear:
-        await hand.press_key(tab, "Delete")
+        await hand.stroke(tab, keys.strokes("Delete"))
 
 
 async def _choose(element: Element, local: int, values: list[str]) -> list[str]:

@@ -60,5 +60,9 @@ _ALLOWED = Decision(verdict="allow", rule="template sandbox")
 
 
 class Policy:
+    def wants_aims(self, browser: str, mode: str) -> bool:
+        """Whether what a call points at could change any answer; if not, nobody looks."""
+        return False
+
     def decide(self, question: Question) -> Decision:
         return _ALLOWED

@@ -1,6 +1,6 @@
 """How much is at stake in a call: by its tool, by what it points at, by the page, and by patterns of the person's own.
 
-Above: policy. Below: words, result. The worst that is found counts:
+Above: policy. Below: words, result. The worst that is found counts.
 
 | risk | what |
 |---|---|
@@ -9,8 +9,7 @@ Above: policy. Below: words, result. The worst that is found counts:
 | low | any other form is sent; settings of browsers and profiles |
 | none | the rest |
 
-Names come from pages. A page can call its button what it likes: this finds what honest pages say, in honest words
-or tricky letters, and never what they do not say.
+A page can call its button what it likes: found is what pages say, in honest words or tricky letters.
 """  # noqa: E501 (a table)
 
 import re
@@ -95,7 +94,7 @@ def compiled(patterns: Iterable[str]) -> tuple[Pattern[str], ...]:
 def _compiled(pattern: str, options: Any) -> Pattern[str]:
     try:
         return cast(Pattern[str], re2.compile(pattern, options))  # pyright: ignore[reportUnknownMemberType]
-    except (re2.error, UnicodeEncodeError):
+    except (cast(Any, re2).error, UnicodeEncodeError):
         raise Failure(
             "bad_request", f"{quoted(pattern)} is not a pattern", suggestions=["RE2 knows no look-around or backrefs"]
         ) from None

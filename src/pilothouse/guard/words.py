@@ -25,7 +25,8 @@ _PHRASES: dict[Meaning, str] = {
         pay, buy, purchase, place order, place your order, submit order, complete order, confirm order, finish order,
         send order, order now, order and pay, place bid, donate, transfer, transfer money, send money, wire, withdraw,
         subscribe now, start subscription, complete purchase, confirm purchase, make payment, confirm payment, invest
-        bezahlen, zahlen, jetzt zahlen, kaufen, bestellen, zahlungspflichtig, kostenpflichtig, überweisen, spenden, abheben
+        bezahlen, zahlen, jetzt zahlen, kaufen, bestellen, zahlungspflichtig, kostenpflichtig, überweisen, spenden,
+        abheben
         payer, acheter, commander, régler, virer, effectuer le virement, confirmer la commande, faire un don
         pagar, comprar, realizar pedido, hacer pedido, confirmar pedido, transferir, donar, tramitar pedido
         paga, pagare, acquista, acquistare, compra, ordina, ordinare, conferma ordine, bonifico, dona, trasferisci
@@ -35,7 +36,8 @@ _PHRASES: dict[Meaning, str] = {
         betala, köp, beställ, betal, køb, kjøp, bestill, maksa, osta, tilaa
         оплатить, купить, заказать, перевести, оформить заказ, пожертвовать
         satın al, öde, ödeme yap, sipariş ver, havale
-        支付, 付款, 购买, 購買, 立即购买, 下单, 提交订单, 转账, 購入, 注文する, 注文を確定, 支払, 振込, 구매, 결제, 주문하기, 송금""",
+        支付, 付款, 购买, 購買, 立即购买, 下单, 提交订单, 转账, 購入,
+        注文する, 注文を確定, 支払, 振込, 구매, 결제, 주문하기, 송금""",
     "delete": """
         delete, remove, erase, destroy, discard, purge, wipe, trash, drop, uninstall, revoke, terminate, deactivate,
         disable account, close account, cancel subscription, cancel order, cancel membership, unsubscribe, unpublish,
@@ -73,7 +75,8 @@ _PHRASES: dict[Meaning, str] = {
         gönder, yayınla, paylaş
         发送, 發送, 发布, 發佈, 分享, 送信, 投稿, 公開, 共有, 보내기, 게시, 공유""",
     "permit": """
-        authorize, authorise, grant, grant access, allow access, give access, approve, accept and continue, sign contract
+        authorize, authorise, grant, grant access, allow access, give access, approve, accept and continue,
+        sign contract
         autorisieren, zugriff erlauben, genehmigen, freigeben, autoriser, autorizar, autorizza, conceder, toestaan
         zezwól, autoryzuj, разрешить, авторизовать, 授权, 授權, 同意并继续, 許可, 承認, 승인, 허용""",
     "submit": """
@@ -89,7 +92,8 @@ _PHRASES: dict[Meaning, str] = {
         cancel, close, no, back, dismiss, not now, keep, later, no thanks, never mind, go back, skip, x
         abbrechen, schließen, nein, zurück, später, annuler, fermer, non, retour, plus tard, cancelar, cerrar, volver
         annulla, chiudi, indietro, fechar, voltar, annuleren, sluiten, nee, terug, anuluj, zamknij, nie, wróć
-        avbryt, stäng, nej, отмена, закрыть, нет, назад, iptal, kapat, hayır, 取消, 关闭, キャンセル, 閉じる, 취소, 닫기""",
+        avbryt, stäng, nej, отмена, закрыть, нет, назад, iptal, kapat, hayır,
+        取消, 关闭, キャンセル, 閉じる, 취소, 닫기""",
     "checkout": """
         checkout, payment, pay, billing, purchase, buy, order confirm, place order, cart payment, donate, transfer
         kasse, bezahlung, zahlung, zahlen, bezahlen, paiement, caisse, pago, pagos, pagar, pagamento, cassa, betaling,
@@ -105,7 +109,8 @@ _PHRASES: dict[Meaning, str] = {
         numero carta, carta di credito, número do cartão, cartão de crédito, kaartnummer, numer karty, номер карты
         kart numarası, 卡号, カード番号, 카드번호, iban, account number, routing number, sort code""",
     "code": """
-        one time code, onetimecode, otp, totp, 2fa, mfa, verification code, security token, auth code, passcode, sms code
+        one time code, onetimecode, otp, totp, 2fa, mfa, verification code, security token, auth code, passcode,
+        sms code
         einmalcode, bestätigungscode, sicherheitscode, tan, mtan, pin, code de vérification, código de verificación
         codice di verifica, verificatiecode, kod weryfikacyjny, код подтверждения, 验证码, 認証コード, 인증번호""",
 }  # fmt: skip
@@ -116,6 +121,7 @@ _LOOKALIKES = str.maketrans(
     "aeopcyxijsdqwhlkmtbhrgabeiknoptuxwlinuggo",
 )
 _WORD = re.compile(r"[^\W_]+")
+_SIGN = re.compile("[\u1100-\u11ff\u3040-\u9fff\uac00-\ud7af]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -139,7 +145,7 @@ def meanings(text: str) -> frozenset[Meaning]:
 @lru_cache(1024)
 def _meanings(text: str) -> frozenset[Meaning]:
     plain = folded(text)
-    found = {meaning for phrase in _grams(plain) for meaning in _MEANINGS.get(phrase, ())}
+    found: set[Meaning] = {meaning for phrase in _grams(plain) for meaning in _MEANINGS.get(phrase, ())}
     if not plain.isascii():
         found |= {meaning for sign, meaning in _SIGNS if sign in plain}
     if "delete" not in found:
@@ -195,9 +201,7 @@ def _tables() -> tuple[dict[str, set[Meaning]], list[tuple[str, Meaning]]]:
 
 
 def _is_sign(plain: str) -> bool:
-    return any(
-        "\u1100" <= letter <= "\u11ff" or "\u3040" <= letter <= "\u9fff" or letter >= "\uac00" for letter in plain
-    )
+    return _SIGN.search(plain) is not None
 
 
 _MEANINGS, _SIGNS = _tables()

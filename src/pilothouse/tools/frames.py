@@ -31,11 +31,12 @@ async def get_frames(tab: Tab) -> Result[Listed]:
         {"frame": f"f{index}", "url": one.url, "name": one.name, "current": one is current}
         for index, one in enumerate(found)
     ]
-    lines = [
-        f"{'* ' if one['current'] else '  '}{one['frame']} {plain_url(one['url'])} {one['name'] and quoted(one['name'])}".rstrip()
-        for one in listed
-    ]
-    return Result("\n".join(lines), Listed(listed))
+    return Result("\n".join(_line(one) for one in listed), Listed(listed))
+
+
+def _line(one: dict[str, Any]) -> str:
+    name = quoted(one["name"]) if one["name"] else ""
+    return f"{'* ' if one['current'] else '  '}{one['frame']} {plain_url(one['url'])} {name}".rstrip()
 
 
 @tool(Access.VISIT, example={"frame": "f1"})

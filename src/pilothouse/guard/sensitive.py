@@ -57,6 +57,8 @@ _TOOLS: dict[str, Found] = {
     "delete_profile": ("medium", "removes a profile"),
     "kill_browser": ("low", "ends a browser"),
 }
+_LOOKING = {"focus_ref", "swipe"}  # they point at something and set nothing off
+_PRESSING_KEYS = {"Enter", "NumpadEnter", "Return", "Space", ""}
 _TYPING = {"type_text", "slow_type", "type_ref", "fill_form", "select_option", "press_key"}
 _FIELDS = {
     "textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider", "date", "time", "datetime", "month", "week",
@@ -131,7 +133,11 @@ def _typed(args: dict[str, Any]) -> Iterator[str]:
     for value in values:
         for one in cast(list[Any], value) if isinstance(value, list) else [value]:
             if isinstance(one, str | int | float) and not isinstance(one, bool):
-                yield unicodedata.normalize("NFKC", clean(str(one)[:TYPED_CHARS]))
+                yield _plain_digits(unicodedata.normalize("NFKC", clean(str(one)[:TYPED_CHARS])))
+
+
+def _plain_digits(text: str) -> str:
+    return text if text.isascii() else "".join(str(int(sign)) if sign.isdecimal() else sign for sign in text)
 
 
 def _holds_card(text: str) -> bool:
@@ -148,16 +154,25 @@ def _luhn(digits: list[int]) -> bool:
 
 def _by_aims(question: "Question") -> Iterator[Found]:
     aims = question.aims[:MOST_AIMS]
-    if question.tool == "handle_dialog" and not question.args.get("accept"):
-        return
+    types, presses = _means(question)
     refuses = bool(aims) and is_dismissal(aims[0].name)
     for aim in aims:
         if aim.role in _FIELDS:
-            yield from _by_field(aim) if question.tool in _TYPING else ()
-        elif not refuses:
+            yield from _by_field(aim) if types else ()
+        elif presses and not refuses:
             yield from _by_words(aim)
             yield from _by_form(aim)
             yield from _by_page(aim, question.urls)
+
+
+def _means(question: "Question") -> tuple[bool, bool]:
+    """Whether the call may put something into a field, and whether it may set something off."""
+    if question.tool in _LOOKING or (question.tool == "handle_dialog" and not question.args.get("accept")):
+        return False, False
+    if question.tool == "press_key":
+        key = str(question.args.get("key", ""))
+        return len(key) == 1, key.strip().rpartition("+")[2] in _PRESSING_KEYS
+    return question.tool in _TYPING, True
 
 
 def _by_field(aim: "Aim") -> Iterator[Found]:

@@ -130,9 +130,13 @@ def bounded(text: str) -> str:
     return text if len(text) <= HEAD_CHARS + TAIL_CHARS else f"{text[:HEAD_CHARS]} {text[-TAIL_CHARS:]}"
 
 
-def folded(text: str) -> str:
-    """As a person would read it aloud: no case, accents, widths or invisible characters. Cut to what a name may be."""
-    text = _CAMEL.sub(" ", unicodedata.normalize("NFKC", clean(bounded(text))))
+def folded(text: str, *, humps: bool = False) -> str:
+    """As a person would read it aloud: no case, accents, widths or invisible characters. Cut to what a name may be.
+
+    `humps` takes `deleteItem` apart.
+    """
+    text = unicodedata.normalize("NFKC", clean(bounded(text)))
+    text = _CAMEL.sub(" ", text) if humps else text
     apart = unicodedata.normalize("NFD", text.casefold())
     return "".join(letter for letter in apart if unicodedata.category(letter) != "Mn")
 
@@ -145,7 +149,8 @@ def meanings(text: str) -> frozenset[Meaning]:
 @lru_cache(1024)
 def _meanings(text: str) -> frozenset[Meaning]:
     plain = folded(text)
-    found: set[Meaning] = {meaning for phrase in _grams(plain) for meaning in _MEANINGS.get(phrase, ())}
+    phrases = _grams(plain) | _grams(folded(text, humps=True))
+    found: set[Meaning] = {meaning for phrase in phrases for meaning in _MEANINGS.get(phrase, ())}
     if not plain.isascii():
         found |= {meaning for sign, meaning in _SIGNS if sign in plain}
     if "delete" not in found:

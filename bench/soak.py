@@ -222,7 +222,7 @@ def main() -> int:
     try:
         if options.kill:
             trial.env["PILOTHOUSE_LOG_MAX_BYTES"] = "100000"  # it is to begin new files meanwhile
-            wrong = kill_often(trial, options.kill, say, options.seed)
+            wrong = kill_often(trial, options.kill, say, seed=options.seed)
         else:
             wrong = soak(trial, options.minutes, options.sessions)
     finally:

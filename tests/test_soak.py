@@ -52,7 +52,15 @@ def test_it_is_warm_when_every_door_has_taken_every_step() -> None:
 
 def test_what_a_home_holds_is_no_leftover(tmp_path: Path) -> None:
     trial = Trial(tmp_path)
-    for name in ("agent.key", "person.key", "config.toml", "tools.json", "audit.jsonl", "audit.jsonl.1", "daemon.log"):
+    for name in (
+        "agent.key",
+        "person.key",
+        "config.toml",
+        "tools.json",
+        "audit.jsonl",
+        "audit-000000000012.jsonl",
+        "daemon.log",
+    ):
         (trial.home / name).touch()
     assert trial.leftovers() == []
     (trial.home / "tools.json.x7").touch()

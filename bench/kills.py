@@ -52,7 +52,6 @@ class Home(Protocol):
 
     def launch(self) -> None: ...
     def await_ready(self) -> None: ...
-    def stop(self) -> list[str]: ...
 
 
 class Ledger:
@@ -217,6 +216,13 @@ def _kill(trial: Home) -> None:
         time.sleep(0.05)
 
 
+def _ended(trial: Home) -> list[str]:
+    assert trial.process
+    trial.process.process.send_signal(signal.SIGTERM)
+    code = trial.process.wait(30)
+    return [f"it ended with {code}"] if code else []
+
+
 def _judged(trial: Home, ledger: Ledger) -> list[str]:
     """After a kill: is the log whole, and has everything that was done its line?"""
     path = trial.home / NAME
@@ -245,7 +251,7 @@ def _last_start(trial: Home) -> list[str]:
     person = Person(trial.place, _person_key(trial))
     left = person.remembered() if person.knows_approvals() else []
     wrong = [f"questions or grants outlived the daemon: {', '.join(left)}"] if left else []
-    wrong += trial.stop()
+    wrong += _ended(trial)
     after = chain.verify_log(trial.home / NAME, seen=[before.digest])
     if not after.whole or not after.seen or after.last <= before.last:
         wrong.append("the log does not go on where it ended")

@@ -88,7 +88,7 @@ class Trial:
 
     def await_ready(self) -> None:
         assert self.process
-        url = self.process.read()["url"]
+        url = self.process.read(60)["url"]  # every start is on a machine under load
         self.place = Place(url, key_of(self.home), [PILOTHOUSE], self.env)
 
     def metrics(self) -> dict[str, float]:

@@ -25,7 +25,7 @@ from tests.processes import Process, is_alive, processes_of
 
 AGENTS = 4
 FIRST_S = 60.0  # until the first thing happens in a browser that was just started
-LOAD_S = 1.5
+MAX_DEEDS, LOAD_S = 60, 4.0  # after so many things, or so long, whichever comes first
 START_S = 1.2  # about as long as a start takes: some are killed in it
 EARLY_EVERY = 5
 BUTTONS = 200
@@ -93,6 +93,11 @@ class Ledger:
         if _DONE.fullmatch(name):
             self.did.add(name)
             self.something.set()
+
+    def wait_for(self, count: int, timeout_s: float) -> None:
+        end = time.monotonic() + timeout_s
+        while len(self.did) < count and time.monotonic() < end:
+            time.sleep(0.005)
 
     def close(self) -> None:
         self._server.shutdown()
@@ -196,7 +201,8 @@ def _die_working(trial: Home, ledger: Ledger, chance: random.Random, number: int
     for agent in agents:
         agent.start()
     if ledger.something.wait(FIRST_S):
-        time.sleep(chance.uniform(0, LOAD_S))
+        ledger.wait_for(len(ledger.did) + chance.randint(0, MAX_DEEDS), LOAD_S)
+        time.sleep(chance.uniform(0, 0.05))
     _kill(trial)
     for agent in agents:
         agent.join(20)

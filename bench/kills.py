@@ -25,10 +25,13 @@ from tests.processes import Process, is_alive, processes_of
 
 AGENTS = 4
 FIRST_S = 60.0  # until the first thing happens in a browser that was just started
-LOAD_S = 1.5
+MAX_DEEDS, LOAD_S = 60, 4.0  # after so many things, or so long, whichever comes first
 START_S = 1.2  # about as long as a start takes: some are killed in it
 EARLY_EVERY = 5
 BUTTONS = 200
+ASKED = 90  # the number of the agent whose actions need a person
+_POLICY = '[[rules]]\nhost = "localhost"\napproval = true\n'
+_REMEMBERED = (("/api/approvals", "pending"), ("/api/grants", "grants"))
 _DONE = re.compile(r"[a-z]+-\d+-\d+-\d+")
 _PAGE = """<!doctype html><title>Ledger</title><script>
 const told = (name) => fetch('/did/' + name, {{method: 'POST', keepalive: true}});
@@ -49,7 +52,6 @@ class Home(Protocol):
 
     def launch(self) -> None: ...
     def await_ready(self) -> None: ...
-    def stop(self) -> list[str]: ...
 
 
 class Ledger:
@@ -84,6 +86,7 @@ class Ledger:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.asking_url = f"http://localhost:{self._server.server_port}"  # a rule asks about this one
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def note(self, name: str) -> None:
@@ -91,43 +94,79 @@ class Ledger:
             self.did.add(name)
             self.something.set()
 
+    def wait_for(self, count: int, timeout_s: float) -> None:
+        end = time.monotonic() + timeout_s
+        while len(self.did) < count and time.monotonic() < end:
+            time.sleep(0.005)
+
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
 
 
 class Agent(threading.Thread):
-    """Does things, each under a name of its own, until the daemon is gone."""
+    """Does things at `url`, each under a name of its own, until the daemon is gone."""
 
-    def __init__(self, open_door: Callable[[Place], Door], place: Place, ledger: Ledger, name: str) -> None:
+    def __init__(self, open_door: Callable[[Place], Door], place: Place, url: str, name: str) -> None:
         super().__init__(name=name, daemon=True)
         self.codes: set[str] = set()
-        self._open_door, self._place, self._ledger = open_door, place, ledger
+        self._open_door, self._place, self._url = open_door, place, url
 
     def run(self) -> None:
         with contextlib.suppress(httpx.HTTPError, OSError, ValueError, KeyError):  # the daemon was killed
             door = self._open_door(self._place)
             while True:
-                self._do(door, "navigate", url=f"{self._ledger.url}/page/{self.name}")
+                self._do(door, "navigate", url=f"{self._url}/page/{self.name}")
                 for number in range(BUTTONS):
                     self._do(door, "click", target=f"#press-{self.name}-{number}")
                     self._do(door, "type_text", target=f"#type-{self.name}-{number}", text="x")
                     if number % 10 == 9:
-                        self._do(door, "navigate", url=f"{self._ledger.url}/visit/visit-{self.name}-{number}")
-                        self._do(door, "navigate", url=f"{self._ledger.url}/page/{self.name}")
+                        self._do(door, "navigate", url=f"{self._url}/visit/visit-{self.name}-{number}")
+                        self._do(door, "navigate", url=f"{self._url}/page/{self.name}")
 
     def _do(self, door: Door, tool: str, **args: Any) -> None:
         code, _ = door.call(tool, **args)
         self.codes.add(code)
 
 
-def kill_often(trial: Home, times: int, say: Callable[[str], None], seed: int = 0) -> list[str]:
+class Person(threading.Thread):
+    """Says yes to typing, for as long as may be, and nothing at all to clicks: those are open when the daemon dies."""
+
+    def __init__(self, place: Place, key: str) -> None:
+        super().__init__(daemon=True)
+        self.left_open: set[str] = set()
+        self._client = httpx.Client(base_url=place.url, headers={"X-API-Key": key}, timeout=10)
+
+    def knows_approvals(self) -> bool:
+        return self._client.get("/api/approvals").status_code == 200
+
+    def remembered(self) -> list[str]:
+        """Questions and grants that are there."""
+        found = [self._client.get(path).json()["data"][name] for path, name in _REMEMBERED]
+        return [str(one["id"]) for group in found for one in group]
+
+    def run(self) -> None:
+        with contextlib.suppress(httpx.HTTPError, OSError, ValueError):  # the daemon was killed
+            while True:
+                for one in self._client.get("/api/approvals").json()["data"]["pending"]:
+                    if one["tool"] == "type_text":
+                        answer = {"answer": "allow", "scope": one["scopes"][-1]}
+                        self._client.post(f"/api/approvals/{one['id']}", json=answer)
+                    else:
+                        self.left_open.add(one["id"])
+                time.sleep(0.05)
+
+
+def kill_often(
+    trial: Home, times: int, say: Callable[[str], None], *, seed: int = 0, agents: int = AGENTS
+) -> list[str]:
     """Start, load, kill, look; the answer is what is wrong."""
     chance, ledger, wrong = random.Random(seed or time.time_ns()), Ledger(), list[str]()
+    (trial.home / "policy.toml").write_text(_POLICY)
     try:
         for number in range(1, times + 1):
             early = number % EARLY_EVERY == 0
-            codes = _die_starting(trial, chance) if early else _die_working(trial, ledger, chance, number)
+            codes = _die_starting(trial, chance) if early else _die_working(trial, ledger, chance, number, agents)
             found = [f"kill {number}: {one}" for one in _judged(trial, ledger)]
             wrong += found
             report = chain.verify_log(trial.home / NAME)
@@ -149,20 +188,29 @@ def _die_starting(trial: Home, chance: random.Random) -> set[str]:
     return set()
 
 
-def _die_working(trial: Home, ledger: Ledger, chance: random.Random, number: int) -> set[str]:
+def _die_working(trial: Home, ledger: Ledger, chance: random.Random, number: int, count: int) -> set[str]:
     trial.launch()
     trial.await_ready()
     ledger.something.clear()
     doors: list[Callable[[Place], Door]] = [Rest, Http]
-    agents = [Agent(doors[n % 2], trial.place, ledger, f"{number}-{n}") for n in range(AGENTS)]
+    agents = [Agent(doors[n % 2], trial.place, ledger.url, f"{number}-{n}") for n in range(count)]
+    person = Person(trial.place, _person_key(trial))
+    if person.knows_approvals():
+        agents.append(Agent(Rest, trial.place, ledger.asking_url, f"{number}-{ASKED}"))
+        person.start()
     for agent in agents:
         agent.start()
     if ledger.something.wait(FIRST_S):
-        time.sleep(chance.uniform(0, LOAD_S))
+        ledger.wait_for(len(ledger.did) + chance.randint(0, MAX_DEEDS), LOAD_S)
+        time.sleep(chance.uniform(0, 0.05))
     _kill(trial)
     for agent in agents:
         agent.join(20)
     return set[str]().union(*(agent.codes for agent in agents)) - {"ok"}
+
+
+def _person_key(trial: Home) -> str:
+    return (trial.home / "person.key").read_text().strip()
 
 
 def _kill(trial: Home) -> None:
@@ -172,6 +220,13 @@ def _kill(trial: Home) -> None:
     end = time.monotonic() + 10  # its browsers follow it by themselves
     while any(is_alive(pid) for pid in processes_of(trial.home / "browsers")) and time.monotonic() < end:
         time.sleep(0.05)
+
+
+def _ended(trial: Home) -> list[str]:
+    assert trial.process
+    trial.process.process.send_signal(signal.SIGTERM)
+    code = trial.process.wait(30)
+    return [f"it ended with {code}"] if code else []
 
 
 def _judged(trial: Home, ledger: Ledger) -> list[str]:
@@ -188,6 +243,8 @@ def _judged(trial: Home, ledger: Ledger) -> list[str]:
     }
     unknown = sorted(ledger.did - announced)
     wrong += [f"{len(unknown)} things were done that have no line: {', '.join(unknown[:5])}"] if unknown else []
+    unasked = sorted(name for name in ledger.did if re.fullmatch(rf"press-\d+-{ASKED}-\d+", name))
+    wrong += [f"done without an answer: {', '.join(unasked[:5])}"] if unasked else []
     left = [pid for pid in processes_of(trial.home / "browsers") if is_alive(pid)]
     return wrong + ([f"{len(left)} processes of the browser live on"] if left else [])
 
@@ -197,20 +254,11 @@ def _last_start(trial: Home) -> list[str]:
     before = chain.verify_log(trial.home / NAME)
     trial.launch()
     trial.await_ready()
-    wrong = _approvals_left(trial)
-    wrong += trial.stop()
+    person = Person(trial.place, _person_key(trial))
+    left = person.remembered() if person.knows_approvals() else []
+    wrong = [f"questions or grants outlived the daemon: {', '.join(left)}"] if left else []
+    wrong += _ended(trial)
     after = chain.verify_log(trial.home / NAME, seen=[before.digest])
     if not after.whole or not after.seen or after.last <= before.last:
         wrong.append("the log does not go on where it ended")
-    return wrong
-
-
-def _approvals_left(trial: Home) -> list[str]:
-    """What the person's door shows of questions and grants, right after a start."""
-    key = (trial.home / "person.key").read_text().strip()
-    wrong: list[str] = []
-    for path, name in (("/api/approvals", "pending"), ("/api/grants", "grants")):
-        answer = httpx.get(f"{trial.place.url}{path}", headers={"X-API-Key": key}, timeout=30)
-        if answer.status_code == 200 and answer.json()["data"][name]:
-            wrong.append(f"{name} outlived the daemon: {answer.json()['data'][name]}")
     return wrong

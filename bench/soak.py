@@ -29,7 +29,8 @@ WARM_UP = 0.2  # of the time, at least
 MOMENTS = 10  # after the warm-up, or nothing can be said about growth
 GROWTH = 0.05
 EXPECTED = re.compile(
-    r"(agent|person)\.key|(daemon|start)\.lock|(daemon\.log|audit\.jsonl)(\.\d+)?|config\.toml|tools\.json|sessions|browsers"
+    r"(agent|person)\.key|(daemon|start)\.lock|daemon\.log(\.\d+)?|audit(-\d{12})?\.jsonl|(config|policy)\.toml|tools\.json"
+    r"|sessions|browsers"
 )
 
 
@@ -87,7 +88,7 @@ class Trial:
 
     def await_ready(self) -> None:
         assert self.process
-        url = self.process.read()["url"]
+        url = self.process.read(60)["url"]  # every start is on a machine under load
         self.place = Place(url, key_of(self.home), [PILOTHOUSE], self.env)
 
     def metrics(self) -> dict[str, float]:
@@ -222,7 +223,7 @@ def main() -> int:
     try:
         if options.kill:
             trial.env["PILOTHOUSE_LOG_MAX_BYTES"] = "100000"  # it is to begin new files meanwhile
-            wrong = kill_often(trial, options.kill, say, options.seed)
+            wrong = kill_often(trial, options.kill, say, seed=options.seed)
         else:
             wrong = soak(trial, options.minutes, options.sessions)
     finally:

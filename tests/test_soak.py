@@ -1,5 +1,6 @@
 """The judgement of the soak: growth counts from when the daemon is warm, and only what nobody expects is left over."""
 
+import tempfile
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,8 +8,13 @@ from typing import Any
 
 import pytest
 
+from bench.kills import Ledger, _judged, kill_often
 from bench.load import _STEPS, least_tried
 from bench.soak import MOMENTS, Moment, Trial, _growth
+from pilothouse.guard import chain
+from pilothouse.guard.audit import NAME, Audit
+from pilothouse.guard.policy import Question
+from pilothouse.tool import Access
 from tests.promises import promise
 
 pytestmark = promise("B08")
@@ -46,9 +52,54 @@ def test_it_is_warm_when_every_door_has_taken_every_step() -> None:
 
 def test_what_a_home_holds_is_no_leftover(tmp_path: Path) -> None:
     trial = Trial(tmp_path)
-    for name in ("agent.key", "person.key", "config.toml", "tools.json", "audit.jsonl", "audit.jsonl.1", "daemon.log"):
+    for name in (
+        "agent.key",
+        "person.key",
+        "config.toml",
+        "tools.json",
+        "audit.jsonl",
+        "audit-000000000012.jsonl",
+        "daemon.log",
+    ):
         (trial.home / name).touch()
     assert trial.leftovers() == []
     (trial.home / "tools.json.x7").touch()
     (trial.temporary / "odd").touch()
     assert trial.leftovers() == ["tools.json.x7 is left", "tmp/odd is left"]
+
+
+@promise("D13", "D08")
+def test_killed_at_any_moment_nothing_was_done_without_its_line() -> None:
+    # Not in pytest's folder: Chrome makes a socket in TMPDIR, and starts with none of a long name.
+    with tempfile.TemporaryDirectory(prefix="pilothouse-") as folder:
+        trial, told = Trial(Path(folder)), list[str]()
+        trial.env["PILOTHOUSE_LOG_MAX_BYTES"] = "10000"
+        try:
+            assert kill_often(trial, 5, told.append, agents=2) == [], told
+        finally:
+            if trial.process:
+                trial.process.end()
+        assert len(told) == 5
+        assert len(chain.files(trial.home / NAME)) > 1
+
+
+@promise("D13")
+async def test_what_has_no_line_is_seen(tmp_path: Path) -> None:
+    trial, ledger = Trial(tmp_path), Ledger()
+    try:
+        log = Audit(trial.home)
+        await log.before(Question("default", "s1", "click", Access.WRITE, {"target": "#press-1-0-7"}))
+        log.close()
+        ledger.note("press-1-0-7")
+        ledger.note("favicon.ico")
+        assert _judged(trial, ledger) == []
+        ledger.note("press-1-0-8")
+        ledger.note("press-1-90-1")
+        with (trial.home / NAME).open("ab") as file:
+            file.write(b"something else\n")
+        broken, unknown, unasked = _judged(trial, ledger)
+    finally:
+        ledger.close()
+    assert broken == f"the log is broken at {NAME}:3: changed, or no record"
+    assert unknown == "2 things were done that have no line: press-1-0-8, press-1-90-1"
+    assert unasked == "done without an answer: press-1-90-1"

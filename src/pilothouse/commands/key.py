@@ -90,7 +90,7 @@ def _moment(seconds: float) -> str:
 
 
 def _last_used(log: Path, name: str) -> str:
-    """From the newest file of the log that knows the key; empty if none does. (M: 20 MB in 15 ms.)"""
+    """From the newest file of the log that knows the key; empty if none does. (M: 9 ms for 20 MB that do not.)"""
     for path in reversed(chain.files(log)):
         try:
             data = path.read_bytes()

@@ -13,7 +13,7 @@ import pytest
 
 from tests.command_line import CommandLine
 from tests.mcp_line import LineClient
-from tests.processes import PILOTHOUSE, Process, kill_daemon, processes_of
+from tests.processes import PILOTHOUSE, Process, processes_of
 from tests.promises import promise
 from tests.server import PageServer
 
@@ -33,14 +33,6 @@ def display() -> Iterator[str]:
     finally:
         server.terminate()
         server.wait(10)
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "home"
-    folder.mkdir(mode=0o700)
-    yield folder
-    kill_daemon(folder)
 
 
 def arguments_of(home: Path) -> list[str]:

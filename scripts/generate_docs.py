@@ -160,7 +160,7 @@ def _index(tools: list[Tool]) -> str:
         "",
         "- `session` and `tab` may be left out: they mean your own session and its current tab. The first call opens",
         "  a session by itself and says its handle.",
-        "- `target` names an element: a ref from a snapshot (`e12`), a CSS selector, `text=Save`,",
+        "- `target` names an element: a ref from a snapshot (`e12`), a CSS selector, `text=Save`, `label=Name`,",
         '  `role=button[name="Save"]`, or a list of alternatives, of which the first that is there is used.',
         '- `snapshot` on a tool that acts (`"diff"` or `"full"`) brings the page along in the same answer.',
         "- Unknown arguments are refused, with what was expected. Numbers may come as text.",

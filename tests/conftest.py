@@ -8,6 +8,7 @@ import pytest
 import uvloop
 
 from tests.house import Agent, House
+from tests.processes import kill_daemon
 from tests.server import PageServer
 
 
@@ -35,3 +36,12 @@ async def agent(house: House) -> AsyncIterator[Agent]:
     """A client with a session of its own."""
     async with house.agent() as one:
         yield one
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    """For daemons of a test's own; none outlives it."""
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    yield folder
+    kill_daemon(folder)

@@ -21,7 +21,6 @@ from processes import (
     call,
     initialize,
     is_alive,
-    kill_daemon,
     wait_until,
 )
 
@@ -33,14 +32,6 @@ from tests.promises import promise
 pytestmark = promise("E03")
 
 Start = Callable[..., Process]
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "home"
-    folder.mkdir(mode=0o700)
-    yield folder
-    kill_daemon(folder)
 
 
 @pytest.fixture

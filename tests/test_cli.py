@@ -16,7 +16,7 @@ import pytest
 
 from pilothouse import instance
 from pilothouse.commands import manifest
-from pilothouse.commands.usage import as_command
+from pilothouse.commands.usage import as_command, tool_help
 from tests.command_line import CommandLine
 from tests.processes import PILOTHOUSE, Process, kill_daemon, wait_until
 from tests.promises import promise
@@ -147,6 +147,71 @@ def test_wrong_usage_is_told_with_what_is_right(cli: CommandLine, arguments: lis
     assert wrong.stdout == ""
 
 
+@promise("C08")
+@pytest.mark.parametrize(
+    ("arguments", "told", "hint"),
+    [
+        (["click", "--json"], "missing: TARGET", "Try 'pilothouse click --help'."),
+        (["click", "--json", "e1", "--buton", "left"], "no option --buton", "did you mean --button?"),
+        (["clik", "e1", "--json"], "no command 'clik'", "did you mean click?"),
+        (["screenshot", "-o", "x.gif", "--json=true"], ".gif", "these can be: .jpeg, .jpg, .png, .webp"),
+        (["status", "--nonsense", "--json"], "--nonsense", "Try 'pilothouse status --help'."),
+        (["tools", "--set", "nonsense", "--json"], "no tools in 'nonsense'", "Try 'pilothouse tools --help'."),
+    ],
+)
+def test_wrong_usage_is_json_for_who_asked_for_json(cli: CommandLine, arguments: list[str], told: str, hint: str):
+    wrong = cli.run(*arguments)
+    assert (wrong.returncode, wrong.stderr) == (2, "")
+    answer = json.loads(wrong.stdout)
+    assert (answer["success"], answer["error"]["code"]) == (False, "bad_request")
+    assert told in answer["error"]["message"]
+    assert hint in answer["error"]["suggestions"]
+
+
+def test_what_stands_after_the_options_does_not_ask_for_json(cli: CommandLine):
+    wrong = cli.run("click", "e1", "--", "--json")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+def test_no_daemon_is_json_too(tmp_path: Path):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text("[server]\nport = 'high'\n")
+    told = CommandLine(home).run("list-tabs", "--json")
+    assert told.returncode == 1
+    assert "config.toml" in json.loads(told.stdout)["error"]["message"]
+
+
+@promise("A19")
+def test_files_are_given_by_their_paths(tmp_path: Path, site: PageServer):
+    home, photos = tmp_path / "home", tmp_path / "photos"
+    home.mkdir(mode=0o700)
+    photos.mkdir()
+    for name in ("a,b.txt", "c.txt"):
+        (photos / name).write_text("x")
+    daemon = Process("serve", home=home)
+    cli = CommandLine(home)
+    try:
+        daemon.read()
+        cli.text("navigate", site.inline("<input type=file multiple aria-label=Photos>"))
+        denied = cli.run("upload-file", "input", "c.txt", cwd=photos)
+        assert denied.returncode == 3
+        line = f'roots = ["{photos}"]'
+        assert f"under [files]: {line}" in denied.stderr
+        cli.run("stop")
+        daemon.end()
+        (home / "config.toml").write_text(f"[files]\n{line}\n")  # as it was told
+        daemon = Process("serve", home=home)
+        daemon.read()
+        cli.text("navigate", site.inline("<input type=file multiple aria-label=Photos>"))
+        chosen = cli.run("upload-file", "label=Photos", "a,b.txt", "c.txt", cwd=photos)
+        assert (chosen.stdout, chosen.stderr) == ("chose a,b.txt, c.txt\n", "")
+        assert cli.data("evaluate-js", "document.querySelector('input').files.length")["value"] == 2
+    finally:
+        daemon.end()
+        kill_daemon(home)
+
+
 def test_a_value_that_does_not_fit_is_refused_by_the_daemon(cli: CommandLine):
     wrong = cli.run("click", "e1", "--count", "7")
     assert wrong.returncode == 2
@@ -204,6 +269,12 @@ def test_a_picture_is_saved_and_its_place_told(cli: CommandLine, site: PageServe
     shot = cli.run("screenshot", "-o", str(tmp_path / "page.png"))
     assert f"saved {tmp_path}/page.png" in shot.stdout
     assert (tmp_path / "page.png").read_bytes().startswith(b"\x89PNG")  # the suffix chose the format
+    for name, begins in (("a.jpg", b"\xff\xd8"), ("b.JPEG", b"\xff\xd8"), ("c.webp", b"RIFF"), ("plain", b"\xff\xd8")):
+        assert cli.run("screenshot", "-o", str(tmp_path / name)).returncode == 0
+        assert (tmp_path / name).read_bytes().startswith(begins)
+    refused = cli.run("screenshot", "--format", "png", "-o", str(tmp_path / "d.gif"))
+    assert (refused.returncode, (tmp_path / "d.gif").exists()) == (2, False)
+    assert "a picture cannot be a .gif file\n- these can be: .jpeg, .jpg, .png, .webp" in refused.stderr
     cli.run("screenshot", cwd=tmp_path)
     cli.run("screenshot", cwd=tmp_path)
     kept = list(tmp_path.glob("screenshot-*.jpeg"))
@@ -354,13 +425,21 @@ def test_a_daemon_that_goes_away_is_told(tmp_path: Path, site: PageServer):
         kill_daemon(home)
 
 
-def test_the_first_command_starts_the_daemon(tmp_path: Path):
+def test_the_first_command_starts_the_daemon_and_says_so(tmp_path: Path, site: PageServer):
     home = tmp_path / "home"
     cli = CommandLine(home)
     try:
         home.mkdir(mode=0o700)
-        assert "no session is open" in cli.text("list-sessions")
+        first = cli.run("list-sessions")
+        assert first.stdout == "no session is open\n"
+        assert first.stderr == "pilothouse: no daemon was running: a new one was started\n"
         assert cli.run("status").returncode == 0
+        assert cli.run("navigate", site.url("small.html")).stderr == ""
+        assert cli.run("stop").returncode == 0
+        again = cli.run("get-page-state", "--json")
+        assert json.loads(again.stdout)["data"]["url"] == "about:blank"
+        assert "the tabs, cookies and refs of an earlier session are gone" in again.stderr
+        assert cli.run("list-tabs").stderr == ""  # once
     finally:
         cli.run("stop")
         kill_daemon(home)
@@ -386,6 +465,36 @@ def test_no_tool_hides_a_command_or_an_option_of_ours(home: Path):
     for tool in manifest.read(str(home))["tools"]:
         assert tool["name"] not in ADMINISTRATIVE
         assert not {one["name"] for one in tool["parameters"]} & {"json", "help", "output", "timeout"}, tool["name"]
+
+
+@promise("C08")
+def test_a_page_that_hangs_is_told_with_what_to_do(cli: CommandLine, site: PageServer):
+    cli.text("navigate", site.inline("<button onclick='while (1);'>Hang</button>"))
+    late = cli.run("click", "button", "--timeout", "700ms")
+    assert late.returncode == 6
+    assert "- give it longer: --timeout 5\n- a page that hangs: pilothouse reload" in late.stderr
+
+
+@promise("B02")
+def test_a_profile_is_added_once(home: Path, cli: CommandLine):
+    assert cli.text("profile", "add", "Twice") == 'created profile twice "Twice"\n'
+    again = cli.run("profile", "add", "twice")
+    assert again.returncode == 2
+    assert "there is a profile of this name already: twice" in again.stderr
+    assert "choose another name" in again.stderr
+    assert cli.run("profile", "add", "other", "--proxy-server", "bogus").returncode == 2
+    assert cli.text("profile", "list") == 'twice "Twice"\n'
+
+
+def test_help_of_lists_and_of_targets(cli: CommandLine):
+    assert "……" not in "".join(map(tool_help, manifest.read(str(cli.home))["tools"]))
+    for tool, part in (
+        ("batch", "STEPS… tool=…,args=…; can be given more than once"),
+        ("click", "of several, each as --target, the first that is there is taken"),
+        ("upload-file", "Usage: pilothouse upload-file [TARGET] [PATHS…] [OPTIONS]"),
+        ("upload-file", 'roots = ["/home/me/photos"] under [files]'),
+    ):
+        assert part in " ".join(cli.text(tool, "--help").split())
 
 
 def test_help_of_a_tool(cli: CommandLine):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from processes import INITIALIZED, Process, call, initialize, is_alive, kill_daemon, processes_of, wait_until
+from processes import INITIALIZED, Process, call, initialize, is_alive, processes_of, wait_until
 
 from pilothouse import __version__, instance
 from pilothouse.home import socket_path
@@ -21,14 +21,6 @@ from tests.promises import promise
 pytestmark = promise("E01", "A02")
 
 Start = Callable[..., Process]
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "home"
-    folder.mkdir(mode=0o700)
-    yield folder
-    kill_daemon(folder)
 
 
 @pytest.fixture

@@ -115,6 +115,8 @@ _PROXY = re.compile(
     r"((?:https?|socks[0-9]?[ah]?)://)?(.*@)?((?:\[[0-9a-f:.]+\]|[^\s/?#@:\\]+)(?::[0-9]{1,5})?/?)", re.DOTALL | re.I
 )
 HIDDEN = "[redacted]"
+# Without an example of a password: that would be masked on its way out.
+PROXY_HINT = "write it as socks5://host:port or http://host:port; user:password go before the host, with an @"
 PROXY_SCHEMES = ("http", "socks", "socks5", "socks5h", "socks4", "socks4a")
 
 

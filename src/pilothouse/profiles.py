@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from pilothouse.config import HIDDEN, Profile, Size, parse, proxy_fault, shown_proxy
+from pilothouse.config import HIDDEN, PROXY_HINT, Profile, Size, parse, proxy_fault, shown_proxy
 from pilothouse.errors import Failure
 from pilothouse.tables import with_changes, with_entry, without_entry
 from pilothouse.written import PRIVATE, replace
@@ -160,8 +160,7 @@ class Profiles:
                 suggestions=["give the whole address", "or leave proxy_server out to keep what it is"],
             )
         if values.get("proxy_server") and (fault := proxy_fault(profile.proxy_server)):
-            hint = "write it as socks5://host:port or http://user:password@host:port"
-            raise Failure("bad_request", f"proxy_server: {fault}", suggestions=[hint])
+            raise Failure("bad_request", f"proxy_server: {fault}", suggestions=[PROXY_HINT])
         if profile.timezone and not _is_zone(profile.timezone):
             raise Failure("bad_request", f"there is no time zone {profile.timezone}", suggestions=["Europe/Berlin"])
         if "user_data_dir" not in values:

@@ -34,6 +34,40 @@ async def test_every_way_to_name_a_button(agent: Agent, site: PageServer, target
 
 
 @promise("C06")
+@pytest.mark.parametrize(
+    ("target", "field"),
+    [
+        ("label=Name", "name"),
+        ("label=name", "name"),
+        ("label=Full", "full"),
+        ('label="Name"', "name"),
+        ("label=Agree", "agree"),
+        ("label=Colour", "colour"),
+        ("label=Search the shop", "search"),
+    ],
+)
+async def test_a_field_by_its_label(agent: Agent, site: PageServer, target: str, field: str) -> None:
+    page = """<label>Full name <input id=full></label><label for=name>Name</label><input id=name>
+        <input type=checkbox id=agree style="display: none"><label for=agree>Agree</label>
+        <label>Colour <select id=colour><option>Red</select></label><input id=search aria-label="Search the shop">
+        <button id=other>Name</button><script>
+        for (const one of document.querySelectorAll("input,select,button"))
+          for (const kind of ["click", "focus"]) one.addEventListener(kind, () => { window.used = one.id })
+        </script>"""
+    await agent.call("navigate", url=site.inline(page))
+    await agent.call("click", target=target)
+    assert await agent.js("used") == field
+
+
+@promise("C06", "C08")
+async def test_a_label_that_is_not_there(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<label>Full name <input></label>"))
+    await fails(agent, "not_found", "click", target='label="name"')
+    await fails(agent, "not_found", "click", target="label=Address")
+    await fails(agent, "bad_request", "click", target="label=")
+
+
+@promise("C06")
 async def test_a_ref(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await agent.call("click", target=await ref(agent, 'button "Go"'))

@@ -177,7 +177,7 @@ async def test_nobody_is_watched_while_nothing_is_open(own_house: House) -> None
 
 
 async def test_sessions_that_are_closed_are_not_kept(own_house: House, site: PageServer) -> None:
-    own_house.sessions.warden.bounds = Bounds(every_s=0.1)
+    own_house.sessions.warden.bounds = Bounds(every_s=0.5)
     async with own_house.agent() as agent:
         await agent.call("navigate", url=site.url("small.html"))
         tab = weakref.ref(session_of(agent).tabs[0])

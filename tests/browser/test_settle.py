@@ -99,6 +99,16 @@ async def test_a_log_in(agent: Agent, site: PageServer) -> None:
     assert "Account of ada" in await look(agent)
 
 
+async def test_an_address_as_long_as_a_page_likes_is_cut(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    answer = await agent.ask("evaluate_js", expression="history.pushState(0, '', '/' + 'x'.repeat(5000))")
+    assert len(answer.text) < 500
+    assert 'xxx… "Small"' in answer.text
+    assert len(answer.data["url"]) > 5000
+    arrived = await agent.ask("navigate", url=site.url(f"small.html?{'y' * 5000}"))
+    assert "now at" not in arrived.text  # it says so itself
+
+
 async def test_a_long_poll_costs_its_bound_once(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await agent.js("go.onclick = () => { fetch('/hang'); document.getElementById('clicks').textContent = 1 }; return 0")

@@ -266,6 +266,29 @@ async def test_a_head_without_end_is_cut_off(url: str) -> None:
         assert b" 431 " in await raw(url, b"GET /health HTTP/1.1\r\nx: " + b"y" * 1_000_000, wait=2)
 
 
+@promise("C08", "E06")
+@pytest.mark.parametrize(
+    ("request_", "status", "hint"),
+    [
+        (b"GET /api/tools?q=" + b"y" * 70_000, b"431", "by POST"),
+        (b"GET /\x00 HTTP/1.1\r\n\r\n", b"400", "HTTP/1.1"),
+        (b"GET /api/tools HTTP/1.1\r\nHost: evil.test\r\n\r\n", b"421", "127.0.0.1"),
+        (b"GET /api/tools HTTP/1.1\r\nHost: HERE\r\n\r\n", b"401", "agent.key"),
+        (b"GET /api/tools HTTP/1.1\r\nHost: HERE\r\nOrigin: http://evil.test\r\n\r\n", b"403", "Origin"),
+        (b"POST /x HTTP/1.1\r\nHost: HERE\r\nX-API-Key: KEY\r\nContent-Length: 2\r\n\r\n{}", b"415", "Content-Type"),
+        (b"GET /nowhere HTTP/1.1\r\nHost: HERE\r\nX-API-Key: KEY\r\n\r\n", b"404", "/api/docs"),
+    ],
+)
+async def test_every_refusal_says_what_to_do(url: str, request_: bytes, status: bytes, hint: str) -> None:
+    key = AUTH["Authorization"].removeprefix("Bearer ").encode()
+    asked = request_.replace(b"HERE", url.removeprefix("http://").encode()).replace(b"KEY", key)
+    reply = await raw(url, asked.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"), wait=2)
+    head, _, body = reply.partition(b"\r\n\r\n")
+    assert head.split(b" ")[1] == status
+    error = json.loads(body)["error"]
+    assert hint in " ".join(error["suggestions"])
+
+
 async def test_so_is_the_second_head_of_a_connection(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door_module, "HEADER_TIMEOUT_S", 0.3)
     whole = f"GET /health HTTP/1.1\r\nHost: {url.removeprefix('http://')}\r\n\r\n".encode()

@@ -311,13 +311,17 @@ def test_the_instructions_are_short() -> None:
     assert len(INSTRUCTIONS) / 4 < 300  # o200k_base takes fewer tokens than a quarter of the characters here
 
 
-async def measure(call: Any, rounds: int = 300) -> float:
-    times: list[float] = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        await call()
-        times.append(time.perf_counter() - start)
-    return sorted(times)[rounds // 2] * 1000
+async def measure(call: Any, rounds: int = 100) -> float:
+    """Milliseconds: the median of the best series, for other work on the machine says nothing about us."""
+    medians: list[float] = []
+    for _ in range(8):
+        times: list[float] = []
+        for _ in range(rounds):
+            start = time.perf_counter()
+            await call()
+            times.append(time.perf_counter() - start)
+        medians.append(sorted(times)[rounds // 2] * 1000)
+    return min(medians)
 
 
 @pytest.mark.parametrize("meta", [{}, {"_meta": ENVELOPE}], ids=["legacy", "modern"])
@@ -325,5 +329,4 @@ async def test_a_call_over_the_local_socket_costs_less_than_a_millisecond(local:
     async with line(local) as opened:
         await opened.initialize()
         params = {"name": "fake_echo", "arguments": {"text": "x"}, **meta}
-        best = min([await measure(lambda: opened.call("tools/call", params)) for _ in range(3)])
-        assert best < 1.0  # other work on the machine says nothing about us
+        assert await measure(lambda: opened.call("tools/call", params)) < 1.0

@@ -10,7 +10,7 @@ from pilothouse.guard import socks
 from pilothouse.guard.domains import read_domains
 from pilothouse.guard.sluice import Sluice
 from tests.guard.proxies import Proxy
-from tests.guard.test_sluice import ask, echo, round_trip, serve
+from tests.guard.test_sluice import ask, round_trip
 from tests.promises import promise
 
 pytestmark = promise("B09", "D04")
@@ -21,13 +21,6 @@ async def sluice() -> AsyncIterator[Sluice]:
     one = Sluice(dict.fromkeys(("shop.test", "a.shop.test", "other.test"), "127.0.0.1"), set())
     yield one
     one.close()
-
-
-@pytest.fixture
-async def echo_port() -> AsyncIterator[int]:
-    server, port = await serve(echo)
-    yield port
-    server.close()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pilothouse.guard import socks
 from pilothouse.guard.sluice import Gateway, Sluice
 from pilothouse.guard.upstream import read_upstream
 from tests.guard.proxies import Proxy
-from tests.guard.test_sluice import ask, echo, round_trip, serve, unused_port
+from tests.guard.test_sluice import ask, round_trip, serve, unused_port
 from tests.promises import promise
 
 pytestmark = promise("B09", "D04")
@@ -25,13 +25,6 @@ async def sluice() -> AsyncIterator[Sluice]:
     one = Sluice({"mapped.test": "127.0.0.1", "moved.test": "10.1.2.3", "alias.test": "real.example"}, set())
     yield one
     one.close()
-
-
-@pytest.fixture
-async def echo_port() -> AsyncIterator[int]:
-    server, port = await serve(echo)
-    yield port
-    server.close()
 
 
 async def refused(gateway: Gateway, host: str, port: int) -> str:

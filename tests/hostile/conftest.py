@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pilothouse.browser.session import Session
@@ -12,6 +13,7 @@ from pilothouse.browser.tab import Tab
 from pilothouse.call import Answer
 from tests.house import Agent, House
 
+QUOTA = 400_000
 LATE_S = 1.0  # by how much a call may outlive its deadline
 
 
@@ -28,6 +30,18 @@ async def other(house: House) -> AsyncIterator[Agent]:
     """A second agent in the same browser."""
     async with house.agent() as one:
         yield one
+
+
+@pytest.fixture
+async def thrifty(own_house: House) -> AsyncIterator[Agent]:
+    """An agent whose sessions may keep little."""
+    own_house.sessions.terms = msgspec.structs.replace(own_house.sessions.terms, quota_bytes=QUOTA)
+    async with own_house.agent() as one:
+        yield one
+
+
+def kept(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def session_of(agent: Agent) -> Session:

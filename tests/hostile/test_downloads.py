@@ -1,29 +1,11 @@
 """Downloads that never end: the call does, and the disk is not filled."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import msgspec
 import pytest
 
-from tests.hostile.conftest import code, session_of, timed, until
-from tests.house import Agent, House
+from tests.hostile.conftest import QUOTA, code, kept, session_of, timed, until
+from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
-
-QUOTA = 400_000
-
-
-@pytest.fixture
-async def thrifty(own_house: House) -> AsyncIterator[Agent]:
-    """An agent whose sessions may keep little."""
-    own_house.sessions.terms = msgspec.structs.replace(own_house.sessions.terms, quota_bytes=QUOTA)
-    async with own_house.agent() as one:
-        yield one
-
-
-def kept(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 @promise("A19", "B08")

@@ -1,37 +1,22 @@
 """The files of a session: together they take no more than they may, whoever writes them."""
 
 import secrets
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from pilothouse.browser import files
 from pilothouse.browser.files import Folder
 from pilothouse.errors import Failure
 from tests.browser.looking import fails
-from tests.hostile.conftest import session_of, until
-from tests.house import Agent, House
+from tests.hostile.conftest import QUOTA, kept, session_of, until
+from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
 
 pytestmark = promise("B08")
 
-QUOTA = 400_000
 LONG = "'x'.repeat(150_000)"
-
-
-@pytest.fixture
-async def thrifty(own_house: House) -> AsyncIterator[Agent]:
-    """An agent whose sessions may keep little."""
-    own_house.sessions.terms = msgspec.structs.replace(own_house.sessions.terms, quota_bytes=QUOTA)
-    async with own_house.agent() as one:
-        yield one
-
-
-def kept(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def test_what_does_not_fit_is_not_written(tmp_path: Path) -> None:

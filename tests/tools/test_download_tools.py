@@ -130,6 +130,34 @@ def test_what_goes_on_is_told_once() -> None:
     assert [one.text for one in watch.recent()] == ["completed", "started", "completed"]
 
 
+def test_what_a_result_tells_of_is_no_news_beside_it() -> None:
+    watch = Watch("s1")
+    watch.add("download", "t1", "one", "guid-1")
+    watch.add("download", "t1", "two", "guid-2")
+    watch.tell("guid-1")
+    watch.tell("nobody")
+    assert [one.text for one in watch.unseen()] == ["two"]
+    watch.tell("guid-2")  # told already
+    watch.add("download", "t1", "one again", "guid-1")
+    assert [one.text for one in watch.unseen()] == ["one again"]
+
+
+async def test_a_download_is_told_once(agent: Agent, site: PageServer) -> None:
+    link = "<a href='data:text/plain,hi' download='a.txt'>Get</a>"
+    await agent.call("navigate", url=site.inline(link))
+    await agent.call("click", target="text=Get")
+    waited = await agent.text("wait_for_download")
+    assert waited.count("completed (2 bytes)") == 1
+    await agent.call("click", target="text=Get")
+    (session,) = agent.gate.own(agent.caller).all()
+    downloads = session.context.downloads
+    assert await downloads.signal.until(lambda: [one.state for one in downloads.all()] == ["completed"] * 2, 20)
+    listed = await agent.ask("list_downloads")
+    assert listed.text.count("a-2.txt") <= 1
+    assert "download:" not in listed.text
+    assert "events" not in listed.data
+
+
 async def test_a_quick_download_is_told_by_its_end_only(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("download.html"))
     (session,) = agent.gate.own(agent.caller).all()

@@ -16,7 +16,7 @@ from pilothouse.browser.input import Point
 from pilothouse.browser.locate import Element
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
-from pilothouse.browser.world import World, WorldGone
+from pilothouse.browser.world import World
 from pilothouse.errors import Failure
 
 STEPS = 10
@@ -76,19 +76,8 @@ def _not_taken(start: hand.Aim, *, apart: bool) -> Failure:
 
 
 async def _ask(worlds: list[World], function: str) -> list[object]:
-    """A document that left, or that a dialog keeps from answering, has reacted."""
-
-    async def one(world: World) -> object:
-        try:
-            return await world.call(function, timeout=hand.CHECK_TIMEOUT_S)
-        except WorldGone:
-            return True
-        except Failure as failure:
-            if failure.code not in ("dialog_open", "tab_closed"):
-                raise
-            return True
-
-    return await asyncio.gather(*(one(world) for world in worlds))
+    """One that cannot answer has reacted."""
+    return await asyncio.gather(*(hand.told_after(world, function, otherwise=True) for world in worlds))
 
 
 @contextlib.asynccontextmanager

@@ -15,6 +15,7 @@ from pilothouse.browser.frames import Frame
 from pilothouse.browser.locate import HELD, Element, stale
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
+from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
 
@@ -163,6 +164,18 @@ async def stroke(tab: Tab, events: Iterable[dict[str, Any]]) -> None:
 async def insert_text(tab: Tab, text: str) -> None:
     """Like keys: whichever frame has the focus gets it."""
     await deliver([tab.channel.post("Input.insertText", timeout=TAKEN_S + len(text) / CHARACTERS_PER_S, text=text)])
+
+
+async def told_after(world: World, function: str, *args: Any, otherwise: Any) -> Any:
+    """What a document says after it was acted on; `otherwise` if it has left, or a dialog keeps it from answering."""
+    try:
+        return await world.call(function, *args, timeout=CHECK_TIMEOUT_S)
+    except WorldGone:
+        return otherwise
+    except Failure as failure:
+        if failure.code not in ("dialog_open", "tab_closed"):
+            raise
+        return otherwise
 
 
 def _mouse(where: Aim, kind: str, **options: Any) -> asyncio.Future[dict[str, Any]]:

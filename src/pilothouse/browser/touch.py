@@ -15,8 +15,6 @@ from pilothouse.browser.input import Point
 from pilothouse.browser.locate import Element
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
-from pilothouse.browser.world import WorldGone
-from pilothouse.errors import Failure
 
 STEPS = 10
 REST_MS = 1500
@@ -83,14 +81,7 @@ async def _rest(tab: Tab, frame: Frame) -> dict[str, Any]:
     nowhere = {"x": 0, "y": 0}
     if tab.hindrance() or frame.world is None:
         return nowhere
-    try:
-        return await frame.world.call("scrollRest", REST_MS, timeout=hand.CHECK_TIMEOUT_S)
-    except WorldGone:
-        return nowhere
-    except Failure as failure:
-        if failure.code not in ("dialog_open", "tab_closed"):
-            raise
-        return nowhere
+    return await hand.told_after(frame.world, "scrollRest", REST_MS, otherwise=nowhere)
 
 
 async def _touch(tab: Tab, points: list[Point]) -> None:

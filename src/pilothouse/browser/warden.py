@@ -23,6 +23,7 @@ from pilothouse.errors import Failure
 log = logging.getLogger(__name__)
 
 EVERY_S = 5.0
+SWEEPS = 3
 # Of a core; on a crowded machine nobody gets a whole one, least of all each time that one looks.
 BURNING = 0.4
 SMOULDERING = 0.1
@@ -67,7 +68,7 @@ class Warden:
         self._cpu: dict[int, tuple[float, float]] = {}  # by pid: CPU time, and when
         self._silent: dict[Channel, _Silence] = {}
         self._open: set[str] = set()
-        self._closing = False
+        self._sweeps = 0  # still to come after a session has gone
         self._dumb = False
 
     def admit(self) -> None:
@@ -90,12 +91,12 @@ class Warden:
             self._watching = None
 
     async def _watch(self) -> None:
-        """Until no session is open; the next one starts it again."""
+        """Until no session is open and what they left is collected; the next one starts it again."""
         try:
             while True:
                 await asyncio.sleep(self._pause_s())
                 self._sweep()
-                if not list(self._sessions()):
+                if not self._sweeps and not list(self._sessions()):
                     break
                 try:
                     await self.look()
@@ -109,13 +110,12 @@ class Warden:
     def _sweep(self) -> None:
         """What sessions leave behind hangs together in circles; Python would let many of them pile up (M).
 
-        Twice: a session that is gone from the list may still be closing its tabs at the first look.
+        More than once: a session that is gone from the list may still be closing its tabs at the first look.
         """
         before, self._open = self._open, {one.id for one in self._sessions()}
-        gone = bool(before - self._open)
-        if gone or self._closing:
+        self._sweeps = SWEEPS if before - self._open else max(self._sweeps - 1, 0)
+        if self._sweeps:
             gc.collect()
-        self._closing = gone
 
     def _pause_s(self) -> float:
         return min(self.bounds.every_s, self.bounds.busy_s / 4) if self.bounds.busy_s else self.bounds.every_s

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import ada_url
 import msgspec
 
-from pilothouse.config import proxy_fault
+from pilothouse.config import PROXY_HINT, proxy_fault
 from pilothouse.errors import Failure
 from pilothouse.guard.address import literal
 from pilothouse.guard.resolve import canonical
@@ -124,9 +124,7 @@ def read_upstream(url: str) -> Upstream:
 
 def _no_proxy(why: str) -> Failure:
     """The address itself is not repeated: it may hold a password."""
-    return Failure(
-        "bad_request", f"proxy: {why}", suggestions=["write it as socks5://host:port or http://user:password@host:port"]
-    )
+    return Failure("bad_request", f"proxy: {why}", suggestions=[PROXY_HINT])
 
 
 async def _ask_http(proxy: Upstream, far: asyncio.Transport, line: Line, host: str, port: int) -> None:

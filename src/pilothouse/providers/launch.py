@@ -13,6 +13,7 @@ import secrets
 import shutil
 import signal
 import socket
+import sys
 import threading
 from pathlib import Path
 from typing import NamedTuple
@@ -98,6 +99,9 @@ class Chrome:
             await asyncio.to_thread(_remove, self._data_dir)
 
 
+_FRAME = (16, 150)  # what a window has around its page: borders, tabs, address
+
+
 class _Plan(NamedTuple):
     data_dir: Path
     port: int  # of this machine: the way to the network
@@ -117,6 +121,7 @@ class Launcher:
     async def start(self, *, headless: bool = True) -> Chrome:
         """A fresh Chrome with an empty data directory that is removed at its end."""
         path = find_chrome(self._config.path)
+        _check_display(headless=headless)
         await asyncio.to_thread(self._sweep)
         data_dir = self._folder / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
         data_dir.mkdir(parents=True, mode=0o700)
@@ -136,6 +141,7 @@ class Launcher:
                 details={"user_data_dir": str(data_dir)},
                 suggestions=["close that browser first", "or use another profile"],
             )
+        _check_display(headless=self.headless(profile, headless))
         for folder in (data_dir, self._folder):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         log_file = self._folder / f"profile-{profile.id}.log"
@@ -173,10 +179,12 @@ class Launcher:
         flags += self._args
         if plan.lang:
             flags += [f"--lang={plan.lang}", f"--accept-lang={plan.lang}"]
+        width, height = plan.size
         if plan.headless:
-            width, height = plan.size
             flags += ["--headless=new", "--disable-gpu", "--hide-scrollbars", "--mute-audio"]
-            flags.append(f"--window-size={width},{height}")
+        else:
+            width, height = width + _FRAME[0], height + _FRAME[1]  # or a person would see a part of the page
+        flags.append(f"--window-size={width},{height}")
         if self._config.sandbox is False or (self._config.sandbox == "auto" and _is_root()):
             log.warning("Chrome runs without its sandbox (browser.sandbox = %r)", self._config.sandbox)
             flags.append("--no-sandbox")
@@ -204,6 +212,22 @@ class Launcher:
             owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
             if owner.isdigit() and int(owner) != os.getpid() and not is_alive(int(owner)):
                 _remove(folder)
+
+
+def _check_display(*, headless: bool) -> None:
+    """Chrome only dies without one, and what it says last is of no help."""
+    if headless or not sys.platform.startswith("linux"):
+        return
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise Failure(
+            "unsupported",
+            "a browser with a window needs a display, and this daemon has none: DISPLAY was not set when it started",
+            suggestions=[
+                "leave headless and --headed out: the page is the same, and screenshot shows it",
+                "or `pilothouse stop`, and call again from a terminal on the desktop",
+                "or give it a display that nobody sees: `xvfb-run pilothouse serve`",
+            ],
+        )
 
 
 def _remove(data_dir: Path) -> None:

@@ -27,6 +27,7 @@ from pilothouse.tool import Registry, declared
 
 class House:
     def __init__(self, home: Path) -> None:
+        self.policy = Policy()
         launcher = Launcher(Browser(), home)
         self.sluice = Sluice({}, set())
         self.pool = Pool(launcher.start, self.sluice.open)
@@ -42,13 +43,14 @@ class House:
                 redact_text=redact_text,
                 redact_headers=redact_headers,
                 vault=Vault(home),
+                forbids=self.policy.forbids,
             ),
             idle_s=600,
             browsers=self.browsers,
         )
         for module in pkgutil.iter_modules(pilothouse.tools.__path__):
             importlib.import_module(f"pilothouse.tools.{module.name}")
-        self.gate = Gate(Registry(declared()), self.sessions, Policy(), Approvals(), Audit(home))
+        self.gate = Gate(Registry(declared()), self.sessions, self.policy, Approvals(), Audit(home))
         self._agents = 0
 
     def agent(self) -> "Agent":

@@ -157,10 +157,10 @@ async def run(
     keys.person()
     own_ports = {port}
     sluice = Sluice(settings.network.hosts, own_ports)
-    sessions = _sessions(settings, home, sluice, Profiles(home, file))
-    audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     rulebook = rulebook or Rulebook(home / NAME)
     policy = Policy(rules or rulebook.read(), own_ports=own_ports, private=(home,))
+    sessions = _sessions(settings, home, sluice, Profiles(home, file), policy)
+    audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     rates = Rates()
     pace = _Pace(rates, policy, settings.limits.requests_per_minute)
     gate = Gate(
@@ -255,13 +255,19 @@ def _import_mcp() -> Any:
     return importlib.import_module("pilothouse.doors.mcp")
 
 
-def _sessions(settings: Config, home: Path, sluice: Sluice, profiles: Profiles) -> Sessions:
+def _sessions(settings: Config, home: Path, sluice: Sluice, profiles: Profiles, policy: Policy) -> Sessions:
     launcher = Launcher(settings.browser, home)
     pools = {headless: Pool(partial(launcher.start, headless=headless), sluice.open) for headless in (True, False)}
     if settings.browser.prewarm:
         pools[settings.browser.headless].warm_up()
     limits, vault = settings.limits, Vault(home, system_keyring)
-    fixed = Terms(private=(home,), vault=vault, redact_text=redact_text, redact_headers=redact_headers)
+    fixed = Terms(
+        private=(home,),
+        vault=vault,
+        redact_text=redact_text,
+        redact_headers=redact_headers,
+        forbids=policy.forbids,
+    )
     return Sessions(
         pools,
         home / "sessions",

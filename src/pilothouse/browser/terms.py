@@ -21,6 +21,10 @@ def _as_they_are(headers: Mapping[str, str]) -> dict[str, str]:
     return dict(headers)
 
 
+def _nothing(browser: str, url: str) -> bool:
+    return False
+
+
 class Terms(msgspec.Struct, frozen=True):
     max_tabs: int = 50
     quota_bytes: int = 500_000_000
@@ -32,3 +36,4 @@ class Terms(msgspec.Struct, frozen=True):
     # What takes secrets out of files, which nobody reads before they are written.
     redact_text: Callable[[str], str] = str
     redact_headers: Callable[[Mapping[str, str]], dict[str, str]] = _as_they_are
+    forbids: Callable[[str, str], bool] = _nothing  # whether nothing of an address may be told, in a kind of browser

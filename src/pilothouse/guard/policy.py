@@ -80,6 +80,10 @@ class Policy:
         """May a tab be at this address, and what it shows be told?"""
         return self._judge(browser, mode).judge(url, Access.VISIT)
 
+    def forbids(self, browser: str, url: str) -> bool:
+        """Whether nothing of this address may be told; in no mode would it be."""
+        return self.decide_document(browser, "auto", url).verdict == "deny"
+
     def refused_frame(self, browser: str, mode: str, urls: Iterable[str]) -> Decision | None:
         """Frames inside a page come with it: only what is forbidden outright keeps the page from being read."""
         for url in dict.fromkeys(urls):

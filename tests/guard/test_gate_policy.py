@@ -157,18 +157,24 @@ async def test_a_redirect_is_judged_by_where_it_ends(agent: Agent, site: PageSer
     assert SECRET not in problem.message
 
 
-async def test_a_page_that_comes_and_goes_during_a_call(agent: Agent, site: PageServer, say: Say, denied: str):
-    """The tool reads while a denied page is there; at its end another one is."""
+async def test_a_page_that_comes_and_goes_during_a_call(
+    agent: Agent, house: House, site: PageServer, say: Say, denied: str
+):
+    """At the end of the call another page is there; what it may have read in between is not told."""
     say(NO_LOCALHOST)
     back = site.url("small.html")
-    passing = site.inline(f"{DENIED}<script>onload = () => location = '{back}'</script>")
-    passing = passing.replace("127.0.0.1", "localhost")
-    await agent.call("navigate", url=site.inline(f"<button id=a onclick=\"location='{passing}'\">go</button>"))
-    await agent.ask("click", target="#a")
-    answer = await agent.ask("wait_for_url", url="small.html")
-    if not answer.failed:  # the click has seen it all
-        return
-    assert answer.data["error"]["code"] == "denied"
+    passing = site.inline(f"{DENIED}<script>onload = () => location = '{back}'</script>", other=True)
+    await agent.call("navigate", url=site.url("form.html"))
+    tab = tab_of(house, agent)
+    watching = asyncio.create_task(agent.ask("wait_for_url", url="*/small.html", timeout_ms=20_000))
+    while not (session := house.sessions.of((agent.caller.key, agent.caller.connection))[0]).busy:
+        await asyncio.sleep(0)
+    assert session.busy == 1
+    tab.channel.post("Page.navigate", url=passing)
+    answer = await watching
+    assert tab.url == back
+    assert answer.data["error"]["details"]["rule"] == "rule localhost"
+    assert (await agent.call("get_current_url"))["url"] == back
 
 
 async def test_a_frame_of_a_denied_host(agent: Agent, site: PageServer, say: Say, denied: str):

@@ -355,6 +355,12 @@ def test_frames_keep_a_page_from_being_read_only_if_they_are_forbidden():
     assert said.rule == "rule bad.test"
 
 
+def test_what_a_call_points_at_matters_unless_nothing_may_be_done():
+    assert Policy().wants_aims("isolated", "auto")
+    assert not Policy().wants_aims("isolated", "readonly")
+    assert not Policy(read_rules('mode = "readonly"')).wants_aims("isolated", "auto")
+
+
 def test_a_decision_costs_little():
     text = "\n".join(f'[[rules]]\nhost = "*.h{n}.test"\nwrite = true' for n in range(500))
     policy = Policy(read_rules(f'template = "careful"\n{text}'))

@@ -96,6 +96,10 @@ class Policy:
         """What the network boundary of one session asks; it is always about the rules of now."""
         return View(lambda: self._judge(browser, mode))
 
+    def wants_aims(self, browser: str, mode: str) -> bool:
+        """Whether what a call points at could change any answer: a high risk is asked about wherever one may act."""
+        return self._judge(browser, mode).mode != "readonly"
+
     # What else the rules say
 
     def hourly(self, urls: Collection[str]) -> dict[str, int]:

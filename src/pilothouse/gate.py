@@ -379,7 +379,6 @@ class Gate:
             Sample("tabs", seen.tabs, "Open tabs."),
             Sample("calls_waiting", seen.waiting, "Calls that wait for their turn in a tab."),
             Sample("calls_refused_total", self._rates.refused, "Calls above the rate of their key.", kind="counter"),
-            Sample("steps_refused_total", self._budget.refused, "Steps above a budget of the policy.", kind="counter"),
             Sample("browsers", len(seen.browsers), "Running browsers."),
             *each,
         ]

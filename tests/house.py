@@ -23,16 +23,17 @@ from pilothouse.guard.redact import redact_headers, redact_registered, redact_te
 from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault
-from pilothouse.guard.view import OPENED, View
+from pilothouse.guard.view import View
 from pilothouse.profiles import Profiles
 from pilothouse.providers.launch import Launcher
 from pilothouse.tool import Registry, declared
 
 
 class House:
-    """`view` is what every session sees of the policy, `hosts` names that are mapped."""
+    """`view` is what every session sees of the policy at the network, if not the policy itself; `hosts` are mapped."""
 
-    def __init__(self, home: Path, view: View = OPENED, hosts: Mapping[str, str] | None = None) -> None:
+    def __init__(self, home: Path, view: View | None = None, hosts: Mapping[str, str] | None = None) -> None:
+        self.policy = Policy()
         launcher = Launcher(Browser(), home)
         vault = Vault(home)
         self.home = home
@@ -42,7 +43,10 @@ class House:
         self.profiles = Profiles(home)
         self.browsers = Browsers(self.profiles, launcher, self.sluice.open_closed, home / "browsers")
         self.approvals = Approvals()
-        self.borders = Borders(lambda browser, mode: view, lambda *asked: self.approvals.ask(*asked))
+        self.borders = Borders(
+            lambda browser, mode: view or self.policy.view(browser, mode), lambda *asked: self.approvals.ask(*asked)
+        )
+        self.policy.on_change(self.borders.changed)
         self.sessions = Sessions(
             {True: self.pool},
             home / "sessions",
@@ -55,6 +59,7 @@ class House:
                 redact_headers=redact_headers,
                 vault=vault,
                 secrets=self.secrets,
+                forbids=self.policy.forbids,
             ),
             idle_s=600,
             browsers=self.browsers,
@@ -62,7 +67,7 @@ class House:
         )
         for module in pkgutil.iter_modules(pilothouse.tools.__path__):
             importlib.import_module(f"pilothouse.tools.{module.name}")
-        self.gate = Gate(Registry(declared()), self.sessions, Policy(), self.approvals, Audit(home))
+        self.gate = Gate(Registry(declared()), self.sessions, self.policy, self.approvals, Audit(home))
         self._agents = 0
 
     def agent(self) -> "Agent":

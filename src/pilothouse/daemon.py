@@ -167,7 +167,8 @@ async def run(
     vault = Vault(home, system_keyring)
     secrets = Secrets(home, vault)
     await asyncio.to_thread(secrets.prepare)
-    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, _fixed(home, vault, secrets))
+    fixed = _fixed(home, vault, secrets, policy)
+    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, fixed)
     audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     rates = Rates()
     pace = _Pace(rates, policy, settings.limits.requests_per_minute)
@@ -269,7 +270,7 @@ def _import_mcp() -> Any:
     return importlib.import_module("pilothouse.doors.mcp")
 
 
-def _fixed(home: Path, vault: Vault, secrets: Secrets) -> Terms:
+def _fixed(home: Path, vault: Vault, secrets: Secrets, policy: Policy) -> Terms:
     """What no setting changes."""
     return Terms(
         private=(home,),
@@ -278,6 +279,7 @@ def _fixed(home: Path, vault: Vault, secrets: Secrets) -> Terms:
         redact_text=redact_text,
         redact_registered=redact_registered,
         redact_headers=redact_headers,
+        forbids=policy.forbids,
     )
 
 

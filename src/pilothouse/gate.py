@@ -330,14 +330,10 @@ class Gate:
         """Titles and events are told besides: not those of pages that may not be read."""
         if (session := visit.session) is None:
             return
-        options = session.options
-        refused = [tab for tab in session.tabs if self._refuses(options, tab)]
+        refused = [tab for tab in session.tabs if self._policy.forbids(session.options.browser, tab.url)]
         for tab in refused:
             tab.title = ""
         visit.hidden = frozenset(tab.name for tab in refused)
-
-    def _refuses(self, options: Options, tab: Tab) -> bool:
-        return self._policy.decide_document(options.browser, options.mode, tab.url).verdict == "deny"
 
     # run
 
@@ -481,7 +477,6 @@ class Gate:
             Sample("tabs", seen.tabs, "Open tabs."),
             Sample("calls_waiting", seen.waiting, "Calls that wait for their turn in a tab."),
             Sample("calls_refused_total", self._rates.refused, "Calls above the rate of their key.", kind="counter"),
-            Sample("steps_refused_total", self._budget.refused, "Steps above a budget of the policy.", kind="counter"),
             Sample("browsers", len(seen.browsers), "Running browsers."),
             *each,
         ]

@@ -92,6 +92,10 @@ class Session:
     def terms(self) -> Terms:
         return self._terms
 
+    def forbids(self, url: str) -> bool:
+        """Whether nothing of this address may be told."""
+        return self._terms.forbids(self.options.browser, url)
+
     @property
     def context(self) -> Context:
         assert self._context

@@ -28,6 +28,10 @@ def _as_they_are(headers: Mapping[str, str]) -> dict[str, str]:
     return dict(headers)
 
 
+def _nothing(browser: str, url: str) -> bool:
+    return False
+
+
 class Terms(msgspec.Struct, frozen=True):
     max_tabs: int = 50
     quota_bytes: int = 500_000_000
@@ -41,3 +45,4 @@ class Terms(msgspec.Struct, frozen=True):
     redact_text: Callable[[str], str] = str
     redact_registered: Callable[[str], str] = str  # only what a person registered
     redact_headers: Callable[[Mapping[str, str]], dict[str, str]] = _as_they_are
+    forbids: Callable[[str, str], bool] = _nothing  # whether nothing of an address may be told, in a kind of browser

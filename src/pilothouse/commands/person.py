@@ -1,6 +1,7 @@
-"""What a person asks the running daemon with their own key, over its loopback port.
+"""The person's own line to the daemon: HTTP with the key that no agent has.
 
-Above: commands for people (policy, approvals). Below: instance (where the daemon is), home. No agent's key works here.
+Above: commands by which people answer, look and decide. Below: instance (where the daemon is), home. Text that came
+from pages and agents is printed as data: nothing in it can move a cursor or hide a word.
 """
 
 import http.client
@@ -10,57 +11,55 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pilothouse import instance
-from pilothouse.errors import CODES, Failure
+from pilothouse.errors import Failure
 from pilothouse.home import directory
 
 TIMEOUT_S = 10.0
-MAX_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
+
+Entry = dict[str, Any]
 
 
-def daemon() -> dict[str, Any] | None:
-    """Where the daemon of this home is; None when none runs."""
-    return instance.published(directory())
+class NotThere(Exception):
+    """No daemon runs, so that there is nothing to see or to answer."""
 
 
-def ask(method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The data of the daemon's answer; what it refuses is a `Failure`, as is a daemon that does not answer."""
-    info = daemon()
+def key(home: str) -> str:
+    try:
+        with open(os.path.join(home, "person.key"), encoding="ascii") as file:
+            return file.read().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotThere(f"the person's key cannot be read: {error}") from None
+
+
+def address() -> tuple[str, str]:
+    """Where the daemon listens, and the key for it."""
+    home = directory()
+    info = instance.published(home)
     if info is None:
-        raise Failure("system", "no daemon is running", suggestions=["pilothouse serve"])
-    sent = None if body is None else json.dumps(body).encode()
-    try:
-        status, raw = _exchange(str(info["url"]), method, path, sent)
-        answer = json.loads(raw)
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        hint = "pilothouse doctor finds out what is wrong"
-        raise Failure("system", f"the daemon does not answer: {error}", suggestions=[hint]) from None
-    if status < 400 and answer.get("success"):
-        return answer["data"]
-    raise _failure(answer.get("error") or {})
+        raise NotThere("no daemon is running: nothing waits for an answer")
+    return str(info["url"]), key(home)
 
 
-def _exchange(url: str, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+def ask(method: str, path: str, body: Entry | None = None) -> Entry:
+    """The data of the answer; `Failure` as the daemon tells it."""
+    url, secret = address()
     place = urlsplit(url)
-    headers = {"authorization": f"Bearer {_key()}", "content-type": "application/json"}
-    link = http.client.HTTPConnection(place.hostname or "127.0.0.1", place.port, timeout=TIMEOUT_S)
+    line = http.client.HTTPConnection(place.hostname or "", place.port, timeout=TIMEOUT_S)
+    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
     try:
-        link.request(method, path, body if body is not None or method == "GET" else b"{}", headers)
-        response = link.getresponse()
-        return response.status, response.read(MAX_BYTES)
+        line.request(method, path, None if body is None else json.dumps(body).encode(), headers)
+        told: Entry = json.loads(line.getresponse().read(MAX_BYTES))
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise NotThere(f"the daemon does not answer: {error}") from None
     finally:
-        link.close()
+        line.close()
+    if told.get("success"):
+        return told["data"]
+    error = told["error"]
+    raise Failure(error["code"], error["message"], details=error["details"], suggestions=error["suggestions"])
 
 
-def _key() -> str:
-    with open(os.path.join(directory(), "person.key"), encoding="utf-8") as file:
-        return file.read().strip()
-
-
-def _failure(error: dict[str, Any]) -> Failure:
-    code = error.get("code")
-    return Failure(
-        code if code in CODES else "system",
-        str(error.get("message", "the daemon refused")),
-        details=error.get("details"),
-        suggestions=error.get("suggestions"),
-    )
+def plain(text: Any) -> str:
+    """Text of others on a terminal: what cannot be seen is spelled out."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in str(text))

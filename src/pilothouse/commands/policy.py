@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import click
 
+from pilothouse import instance
 from pilothouse.commands import person, show
 from pilothouse.errors import Failure
 from pilothouse.home import directory
@@ -48,6 +49,8 @@ def _command(work: Callable[..., int]) -> Callable[..., int]:
                 return show.exit_code({"failed": True, "data": {"error": failure.to_dict()}})
             code = show.exit_code({"failed": True, "data": {"error": failure.to_dict()}})
             return show.complain(failure.message, failure.suggestions, code)
+        except person.NotThere as error:
+            return show.complain(str(error), ["pilothouse doctor finds out what is wrong"])
 
     return run
 
@@ -56,7 +59,7 @@ def _command(work: Callable[..., int]) -> Callable[..., int]:
 @_command
 def show_command(as_json: bool) -> int:
     """What holds now, each rule with who set it and when."""
-    told = person.ask("GET", "/api/policy") if person.daemon() else _from_file()
+    told = person.ask("GET", "/api/policy") if _runs() else _from_file()
     click.echo(json.dumps(told) if as_json else _text(told))
     return 1 if told["problem"] else 0
 
@@ -91,7 +94,7 @@ def check(file: str | None, as_json: bool) -> int:
 def test(url: str, tool: str, browser: str, mode: str, as_json: bool) -> int:
     """What would happen at URL?"""
     asked = {"url": url, "tool": tool, "browser": browser, "mode": mode}
-    told = person.ask("POST", "/api/policy/test", asked) if person.daemon() else _explained(asked)
+    told = person.ask("POST", "/api/policy/test", asked) if _runs() else _explained(asked)
     click.echo(json.dumps(told) if as_json else _said(told))
     return 0
 
@@ -139,7 +142,7 @@ def deny(host: str, as_json: bool) -> int:
 @_command
 def remove(host: str, as_json: bool) -> int:
     """Take the rule of HOST out."""
-    if person.daemon():
+    if _runs():
         told = person.ask("DELETE", f"/api/policy/rules?host={quote(host, safe='')}")
     else:
         told = _edited(lambda book: book.drop_rule(host))
@@ -171,15 +174,12 @@ def default(name: str, as_json: bool) -> int:
 
 
 def _set(key: str, value: str, as_json: bool) -> int:
-    if person.daemon():
-        told = person.ask("PATCH", "/api/policy", {key: value})
-    else:
-        told = _edited(lambda book: book.set(key, value))
+    told = person.ask("PATCH", "/api/policy", {key: value}) if _runs() else _edited(lambda book: book.set(key, value))
     return _done(told, as_json)
 
 
 def _set_rule(host: str, values: Entry, as_json: bool) -> int:
-    if person.daemon():
+    if _runs():
         told = person.ask("POST", "/api/policy/rules", {"host": host, **values})
     else:
         told = _edited(lambda book: book.set_rule(host, values, by="person"))
@@ -189,6 +189,10 @@ def _set_rule(host: str, values: Entry, as_json: bool) -> int:
 def _done(told: Entry, as_json: bool) -> int:
     click.echo(json.dumps(told) if as_json else _text(told))
     return 0
+
+
+def _runs() -> bool:
+    return instance.published(directory()) is not None
 
 
 # Without a daemon

@@ -39,7 +39,7 @@ def _policy() -> Entry:
     """Whether policy.toml was changed in a way that does not hold; nothing for who may not ask."""
     try:
         told = person.ask("GET", "/api/policy")
-    except (Failure, OSError):
+    except (Failure, person.NotThere):
         return {}
     return {"policy_problem": told["problem"]} if told["problem"] else {}
 

@@ -129,6 +129,8 @@ def place_of(url: str) -> Place | None:
     except ValueError:
         return None
     scheme = parsed.protocol.removesuffix(":")
+    if "*" in parsed.hostname:  # Chrome writes %2A there, against the standard (M): nobody's name
+        return None
     if scheme == "blob":  # a document of the origin that made it
         return place_of(parsed.origin) if parsed.origin != "null" else Place("blob")
     if scheme == "about":

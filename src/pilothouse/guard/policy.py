@@ -85,6 +85,10 @@ class Policy:
         """May a tab be at this address, and what it shows be told?"""
         return self._judge(browser, mode).judge(url, Access.VISIT)
 
+    def forbids(self, browser: str, url: str) -> bool:
+        """Whether nothing of this address may be told; in no mode would it be."""
+        return self.decide_document(browser, "auto", url).verdict == "deny"
+
     def refused_frame(self, browser: str, mode: str, urls: Iterable[str]) -> Decision | None:
         """Frames inside a page come with it: only what is forbidden outright keeps the page from being read."""
         for url in dict.fromkeys(urls):
@@ -96,6 +100,10 @@ class Policy:
     def view(self, browser: str, mode: str) -> "View":
         """What the network boundary of one session asks; it is always about the rules of now."""
         return View(lambda: self._judge(browser, mode))
+
+    def wants_aims(self, browser: str, mode: str) -> bool:
+        """Whether what a call points at could change any answer: a high risk is asked about wherever one may act."""
+        return self._judge(browser, mode).mode != "readonly"
 
     # What else the rules say
 

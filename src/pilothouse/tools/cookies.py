@@ -46,6 +46,7 @@ async def get_cookies(
     """Cookies with their values, HttpOnly ones included."""
     await session.open()
     found = [one for one in await jar.read(session.context) if _fits(one, name, domain, urls)]
+    found = [one for one in found if not session.forbids(f"https://{one['domain'].lstrip('.')}/")]
     shown = [_plain(one) for one in found[:limit]]
     text = f"{len(shown)} of {len(found)} cookies" if found else "no cookies"
     lines = "\n".join(_line(one) for one in shown)

@@ -163,7 +163,7 @@ async def export_har(
     bodies: bool = False,
 ) -> Result[Saved]:
     """Write the network log to a HAR file, secrets masked."""
-    tabs = [await session.tab(tab)] if tab else session.tabs
+    tabs = [one for one in ([await session.tab(tab)] if tab else session.tabs) if not session.forbids(one.url)]
     data, count = await har.archive(tabs, session.context.terms, bodies=bodies)
     path = await asyncio.to_thread(session.files.keep, "network.har", data)
     return Result(f"{counted(count, 'request')}: {path}", Saved(str(path), count, len(data)))

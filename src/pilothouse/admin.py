@@ -23,7 +23,7 @@ from pilothouse.home import directory
 
 STOP_TIMEOUT_S = 5.0
 LINGER_S = 30 * 60.0
-OWN_FILES = ("demo", "doctor", "install")
+OWN_FILES = ("approvals", "demo", "doctor", "install")
 
 
 class Commands(click.Group):

@@ -168,10 +168,11 @@ async def run(
     presence = Presence(stop)
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
     doors = {"mcp": presence.at_door(mcp.open), "call": presence.at_door(_ready(commands.open))}
-    local = LocalDoor(doors, stop=presence.asked_to_stop)
+    person = PersonOnly(audit)
+    local = LocalDoor(doors, stop=presence.asked_to_stop, on_unknown=person.tried_door)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
     rest = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
-    routes = [metrics_route(gate), *approval_routes(approvals, PersonOnly(audit)), *rest]
+    routes = [metrics_route(gate), *approval_routes(approvals, person), *rest]
     app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
     http = HttpDoor(presence.at_web(app))
     presence.watch(local, http, sessions=lambda: sessions.in_use)

@@ -273,7 +273,9 @@ async def test_a_call_waits_and_hears_of_it(here: Here, mode: str):
         told.append(message or "")
 
     async with connected(here, mode) as mcp:
-        call = asyncio.create_task(mcp.call_tool("create_profile", {"name": f"w{mode[:2]}"}, progress_callback=progress))
+        call = asyncio.create_task(
+            mcp.call_tool("create_profile", {"name": f"w{mode[:2]}"}, progress_callback=progress)
+        )
         await here.gate.approvals.answer((await asked(here))["id"], "allow")
         assert outcome(await call) == "ok"
     assert any("waiting for approval" in one for one in told)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pilothouse.commands.arguments import Flags
 
 ADMINISTRATIVE = (
-    "completion", "console", "demo", "doctor", "events", "install", "mcp", "network", "profile", "serve", "status",
-    "stop", "tools",
+    "approvals", "completion", "console", "demo", "doctor", "events", "install", "mcp", "network", "profile", "serve",
+    "status", "stop", "tools",
 )  # fmt: skip
 
 

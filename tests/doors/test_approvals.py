@@ -20,6 +20,8 @@ from pilothouse.guard.policy import Decision
 from tests.daemon_here import Here, asks_for_writes, daemon_here
 from tests.promises import promise
 
+from .wires import line
+
 pytestmark = promise("D07", "D08")
 
 HANDSHAKE, MODERN = "legacy", "2026-07-28"
@@ -386,3 +388,30 @@ async def test_a_sealed_question_answers_only_its_own_call(here: Here):
             "create_profile", {"name": "one"}, input_responses=answer, request_state=first.request_state
         )
         assert outcome(late) == "approval_pending"
+
+
+@pytest.mark.parametrize("mode", [HANDSHAKE, MODERN])
+async def test_a_cancelled_call_takes_its_question_back(here: Here, mode: str):
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        return None
+
+    async with connected(here, mode) as mcp:
+        call = asyncio.create_task(mcp.call_tool("create_profile", {"name": "left"}, progress_callback=progress))
+        ident = (await asked(here))["id"]
+        call.cancel()
+        async with asyncio.timeout(5):
+            while here.gate.approvals.pending():
+                await asyncio.sleep(0.005)
+    assert here.gate.approvals.recent()[0]["id"] == ident
+    assert here.gate.approvals.recent()[0]["outcome"] == "withdrawn"
+
+
+async def test_the_end_of_a_line_takes_its_questions_back(here: Here):
+    async with line(here.socket) as opened:
+        await opened.initialize()
+        params = {"name": "create_profile", "arguments": {"name": "gone"}, "_meta": {"progressToken": 1}}
+        opened.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+        await asked(here)
+    async with asyncio.timeout(5):
+        while here.gate.approvals.pending():
+            await asyncio.sleep(0.005)

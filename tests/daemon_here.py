@@ -97,4 +97,10 @@ def _open_up(patch: pytest.MonkeyPatch, here: Here) -> None:
     patch.setattr(daemon, "build_app", built)
     patch.setattr(daemon, "Gate", Seen)
     patch.setattr(daemon, "_end_soon", lambda: None)  # it would end this process
-    patch.setattr(Policy, "decide", lambda policy, question: here.decide(question))
+    policy_says(patch, lambda question: here.decide(question))
+
+
+def policy_says(patch: pytest.MonkeyPatch, decide: Decide) -> None:
+    """Every policy of this process says what `decide` does, asked either way."""
+    patch.setattr(Policy, "decide", lambda policy, question: decide(question))
+    patch.setattr(Policy, "weigh", lambda policy, question: (decide(question),), raising=False)

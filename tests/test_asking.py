@@ -7,8 +7,7 @@ import msgspec
 import pytest
 
 from pilothouse.call import Answer, Call
-from pilothouse.guard.policy import Policy
-from tests.daemon_here import ALLOW, asks_for_writes
+from tests.daemon_here import ALLOW, asks_for_writes, policy_says
 from tests.house import Agent, House
 from tests.promises import promise
 from tests.server import PageServer
@@ -22,7 +21,7 @@ COUNTER = "<button onclick='document.title = ++window.n'>Add</button><script>win
 async def asking(house: House, agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch) -> Agent:
     """An agent at a page, whose writes are asked about."""
     await agent.call("navigate", url=site.inline(COUNTER))
-    monkeypatch.setattr(Policy, "decide", lambda policy, question: asks_for_writes(question))
+    policy_says(monkeypatch, asks_for_writes)
     return agent
 
 
@@ -168,11 +167,7 @@ async def test_parallel_identical_clicks_are_one_question_and_one_click(house: H
 async def test_each_step_of_a_batch_is_asked_about(house: House, asking: Agent):
     steps = [{"tool": "click", "args": {"target": "button"}}]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            Policy,
-            "decide",
-            lambda policy, question: asks_for_writes(question) if question.tool == "click" else ALLOW,
-        )
+        policy_says(patch, lambda question: asks_for_writes(question) if question.tool == "click" else ALLOW)
         call = asyncio.create_task(asking.ask("batch", steps=steps))
         question = await asked(house)
         assert question["tool"] == "click"

@@ -21,7 +21,7 @@ from pilothouse.tool import Access
 ALLOW = Decision(verdict="allow", rule="test")
 READY_S = 30.0
 
-Decide = Callable[[Question], Decision]
+Decide = Callable[[Question], Decision | None]
 
 
 def asks_for_writes(question: Question) -> Decision:
@@ -101,6 +101,13 @@ def _open_up(patch: pytest.MonkeyPatch, here: Here) -> None:
 
 
 def policy_says(patch: pytest.MonkeyPatch, decide: Decide) -> None:
-    """Every policy of this process says what `decide` does, asked either way."""
-    patch.setattr(Policy, "decide", lambda policy, question: decide(question))
-    patch.setattr(Policy, "weigh", lambda policy, question: (decide(question),), raising=False)
+    """Every policy of this process says what `decide` does, asked either way; None leaves it to the real one."""
+    really, weighed = Policy.decide, getattr(Policy, "weigh", None)
+
+    def weigh(policy: Policy, question: Question) -> Any:
+        if said := decide(question):
+            return (said,)
+        return weighed(policy, question) if weighed else (really(policy, question),)
+
+    patch.setattr(Policy, "decide", lambda policy, question: decide(question) or really(policy, question))
+    patch.setattr(Policy, "weigh", weigh, raising=False)

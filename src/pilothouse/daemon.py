@@ -152,8 +152,8 @@ async def run(
     sessions = _sessions(settings, home, sluice, Profiles(home, file))
     audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     rates = Rates(settings.limits.requests_per_minute)
-    approvals = Approvals()
-    approvals.adjust(**msgspec.structs.asdict(settings.approvals))
+    asking = settings.approvals
+    approvals = Approvals(timeout_s=asking.timeout_s, client_answers=asking.client_answers)
     gate = Gate(
         _registry(),
         sessions,
@@ -289,7 +289,8 @@ def _apply(sessions: Sessions, gate: Gate, rates: Rates, settings: Config) -> No
     """What a running house can change."""
     rates.per_minute = settings.limits.requests_per_minute
     gate.timeout_ms = settings.limits.tool_timeout_ms
-    gate.approvals.adjust(**msgspec.structs.asdict(settings.approvals))
+    asking = settings.approvals
+    gate.approvals.adjust(timeout_s=asking.timeout_s, client_answers=asking.client_answers)
     sessions.adjust(
         max_sessions=settings.limits.sessions,
         idle_s=settings.limits.idle_minutes * 60,

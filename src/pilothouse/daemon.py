@@ -160,8 +160,8 @@ async def run(
     sluice = Sluice(settings.network.hosts, own_ports)
     rulebook = rulebook or Rulebook(home / NAME)
     policy = Policy(rules or rulebook.read(), own_ports=own_ports, private=(home,))
-    approvals = Approvals()
-    approvals.adjust(**msgspec.structs.asdict(settings.approvals))
+    asking = settings.approvals
+    approvals = Approvals(timeout_s=asking.timeout_s, client_answers=asking.client_answers)
     borders = Borders(policy.view, approvals.ask)
     policy.on_change(borders.changed)
     vault = Vault(home, system_keyring)
@@ -186,13 +186,14 @@ async def run(
     presence = Presence(stop)
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
     doors = {"mcp": presence.at_door(mcp.open), "call": presence.at_door(_ready(commands.open))}
-    local = LocalDoor(doors, stop=presence.asked_to_stop)
+    person = PersonOnly(audit)
+    local = LocalDoor(doors, stop=presence.asked_to_stop, on_unknown=person.tried_door)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
     rest = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
     people = [
         *PolicyDoor(policy, rulebook, gate.registry, audit).routes(),
-        *approval_routes(approvals, PersonOnly(audit)),
-        *secret_routes(secrets, audit, PersonOnly(audit)),
+        *approval_routes(approvals, person),
+        *secret_routes(secrets, audit, person),
     ]
     routes = [metrics_route(gate), *people, *rest]
     app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
@@ -348,7 +349,8 @@ def _apply(sessions: Sessions, gate: Gate, pace: _Pace, settings: Config) -> Non
     """What a running house can change."""
     pace.configure(settings.limits.requests_per_minute)
     gate.timeout_ms = settings.limits.tool_timeout_ms
-    gate.approvals.adjust(**msgspec.structs.asdict(settings.approvals))
+    asking = settings.approvals
+    gate.approvals.adjust(timeout_s=asking.timeout_s, client_answers=asking.client_answers)
     sessions.adjust(
         max_sessions=settings.limits.sessions,
         idle_s=settings.limits.idle_minutes * 60,

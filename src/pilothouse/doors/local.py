@@ -63,9 +63,16 @@ Stop = Callable[[str], dict[str, Any]]
 class LocalDoor:
     """Listens until `close`. `doors` are the protocols spoken here by name; each may be slow to come the first time."""
 
-    def __init__(self, doors: dict[str, Callable[[], Awaitable[Open]]], *, stop: Stop) -> None:
+    def __init__(
+        self,
+        doors: dict[str, Callable[[], Awaitable[Open]]],
+        *,
+        stop: Stop,
+        on_unknown: Callable[[str], None] = lambda door: None,
+    ) -> None:
         self.doors = doors
         self.stop = stop
+        self.on_unknown = on_unknown
         self.lines: set[_Line] = set()
         self._server: asyncio.Server | None = None
         self._path: Path | None = None
@@ -188,6 +195,7 @@ class _Line(asyncio.Protocol):
             self._reply(self._door.stop(hello.pilothouse))
             self.end()
         elif hello.door not in self._door.doors:
+            self._door.on_unknown(hello.door)
             self._refuse(f"there is no door called {hello.door!r}")
         else:
             self._reply({"pilothouse": pilothouse.__version__, "pid": os.getpid()})

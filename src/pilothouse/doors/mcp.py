@@ -211,7 +211,8 @@ class McpDoor:
         try:
             return await call_next(ctx)
         except MCPError as refused:
-            if isinstance(refused.data, dict) and cast(Wire, refused.data).get("reason") == "invalid_request_state":
+            data: Any = refused.data
+            if isinstance(data, dict) and cast(Wire, data).get("reason") == "invalid_request_state":
                 await self.gate.approvals.client_answer("", "forged", self.caller(ctx).key)
             raise
 

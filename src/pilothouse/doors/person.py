@@ -4,6 +4,7 @@ Above: routes that answer approvals, edit the policy, read what all callers do. 
 key it is; guard's rates, so that trying without end fills no disk.
 """
 
+import contextlib
 from typing import Any, Protocol
 
 from starlette.types import Scope
@@ -13,7 +14,7 @@ from pilothouse.errors import Failure
 from pilothouse.guard.rates import Rates
 
 PERSON = "person"
-TRIES_PER_MINUTE = 120
+TRIES_PER_MINUTE = 600
 
 
 class Record(Protocol):
@@ -32,9 +33,7 @@ class PersonOnly:
         who: str = scope.get("pilothouse.who", "")
         if who == PERSON:
             return
-        self._tries.count(who)
-        method: str = scope.get("method", "WEBSOCKET")
-        self._record.note("door_refused", who=who, method=method, path=scope["path"][:200])
+        self._tried(who, scope.get("method", "WEBSOCKET"), scope["path"])
         raise Refused(
             403,
             Failure(
@@ -43,3 +42,12 @@ class PersonOnly:
                 suggestions=["ask the user"],
             ),
         )
+
+    def tried_door(self, name: str) -> None:
+        """A program of this machine greeted the local socket for a door that is not there."""
+        with contextlib.suppress(Failure):
+            self._tried("local", "DOOR", name)
+
+    def _tried(self, who: str, method: str, path: str) -> None:
+        self._tries.count(who)
+        self._record.note("door_refused", who=who, method=method, path=path[:200])

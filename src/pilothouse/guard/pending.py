@@ -158,7 +158,7 @@ def _shown_aim(aim: Aim) -> dict[str, str]:
 
 
 def _shown_args(question: Question) -> dict[str, Any]:
-    args = question.args
+    args = {name: value for name, value in question.args.items() if value not in ([], {})}
     if any(word in f"{aim.kind} {aim.purpose}" for aim in question.aims for word in _PRIVATE):
         args = {name: _veiled(value) if name in _TYPED else value for name, value in args.items()}
     return cast(dict[str, Any], _cut(redact_tree(clean_tree(args))))

@@ -1,0 +1,113 @@
+"""The whole daemon inside the test's own process, so that a test can choose what its policy says and see its routes."""
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.routing import BaseRoute
+
+from pilothouse import daemon, instance
+from pilothouse.call import Defaults
+from pilothouse.config import Config
+from pilothouse.gate import Gate
+from pilothouse.guard.policy import Decision, Policy, Question
+from pilothouse.tool import Access
+
+ALLOW = Decision(verdict="allow", rule="test")
+READY_S = 30.0
+
+Decide = Callable[[Question], Decision | None]
+
+
+def asks_for_writes(question: Question) -> Decision:
+    acts = question.access in (Access.WRITE, Access.SENSITIVE)
+    return (
+        Decision(verdict="ask", rule="rule of the test", risk="medium", why="it changes something") if acts else ALLOW
+    )
+
+
+class Here:
+    """A daemon that runs in this event loop. `decide` is its policy."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.decide: Decide = asks_for_writes
+        self.url = ""
+        self.routes: list[BaseRoute] = []
+        self.gate: Gate
+
+    @property
+    def agent(self) -> str:
+        return (self.home / "agent.key").read_text().strip()
+
+    @property
+    def person(self) -> str:
+        return (self.home / "person.key").read_text().strip()
+
+    @property
+    def socket(self) -> Path:
+        return Path(json.loads((self.home / "daemon.json").read_text())["socket"])
+
+    def records(self) -> list[dict[str, Any]]:
+        """Every line of the audit log."""
+        return [json.loads(line) for line in (self.home / "audit.jsonl").read_text().splitlines()]
+
+    def notes(self, kind: str) -> list[dict[str, Any]]:
+        return [one["told"] for one in self.records() if one.get("kind") == kind]
+
+
+@contextlib.asynccontextmanager
+async def daemon_here(home: Path, settings: Config | None = None) -> AsyncIterator[Here]:
+    here = Here(home)
+    with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as listener:
+        _open_up(patch, here)
+        with instance.Claim(str(home)):
+            running = asyncio.create_task(
+                daemon.run(settings or Config(), home, listener, defaults=Defaults(tools="all"))
+            )
+            try:
+                async with asyncio.timeout(READY_S):
+                    while not (home / "daemon.json").exists():
+                        assert not running.done(), running.result()
+                        await asyncio.sleep(0.01)
+                here.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+                yield here
+            finally:
+                running.cancel()
+                await asyncio.wait([running], timeout=5)
+
+
+def _open_up(patch: pytest.MonkeyPatch, here: Here) -> None:
+    build_app = daemon.build_app
+
+    def built(*args: Any, routes: Any = (), **more: Any) -> Any:
+        here.routes = list(routes)
+        return build_app(*args, routes=routes, **more)
+
+    class Seen(Gate):
+        def __init__(self, *args: Any, **more: Any) -> None:
+            super().__init__(*args, **more)
+            here.gate = self
+
+    patch.setattr(daemon, "build_app", built)
+    patch.setattr(daemon, "Gate", Seen)
+    patch.setattr(daemon, "_end_soon", lambda: None)  # it would end this process
+    policy_says(patch, lambda question: here.decide(question))
+
+
+def policy_says(patch: pytest.MonkeyPatch, decide: Decide) -> None:
+    """Every policy of this process says what `decide` does, asked either way; None leaves it to the real one."""
+    really, weighed = Policy.decide, getattr(Policy, "weigh", None)
+
+    def weigh(policy: Policy, question: Question) -> Any:
+        if said := decide(question):
+            return (said,)
+        return weighed(policy, question) if weighed else (really(policy, question),)
+
+    patch.setattr(Policy, "decide", lambda policy, question: decide(question) or really(policy, question))
+    patch.setattr(Policy, "weigh", weigh, raising=False)

@@ -280,3 +280,21 @@ async def test_seats_of_one_profile_have_their_own_pages(tmp_path: Path, site: P
     assert await load(second, at(site, "other.test")) == "loaded"
     await fails(second, "denied", "navigate", url=at(site, "evil.test"))
     await house.close()
+
+
+async def test_a_new_page_is_not_served_by_the_list_of_the_one_before(view: ByHand, one: Agent, site: PageServer):
+    """Its first request may be stopped before the browser has told that it is there."""
+    view.become(["a.test", "b.test"], resources={"a.test": ["cdn.test"], "b.test": ["other.test"]})
+    async with Trap() as trap:
+        for number in range(20):
+            await one.call("navigate", url=at(site, "a.test", f"small.html?{number}"))
+            body = f"<script src=http://cdn.test:{trap.port}/></script><p>{number}"
+            await one.call("navigate", url=site.inline(body).replace("127.0.0.1", "b.test"))
+        assert [data for data in trap.caught if data] == []
+
+
+async def test_a_password_in_the_address_still_works(view: ByHand, one: Agent, site: PageServer):
+    view.become(["a.test"])
+    await one.call("navigate", url=at(site, "a.test"))
+    inside = at(site, "a.test", "basic-auth").replace("http://", "http://ada:lovelace@")
+    assert (await one.call("navigate", url=inside))["status"] == 200

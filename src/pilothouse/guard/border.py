@@ -100,6 +100,8 @@ class Border:
             follower()
 
     def close(self) -> None:
+        """What a person allowed for this session ends with it."""
+        self._admitted.clear()
         self._closed(self)
 
     def _forbids(self, domain: str) -> bool:

@@ -286,8 +286,10 @@ class Tab:
             lambda reply: self._durable(channel, reply)
         )
         self.network.follow(channel, worker)
-        asker = Asker(self.network.ruled, (lambda: [page]) if page else self._pages, "" if worker else self.target_id)
-        self._home.intercept.join(channel, asker, early=worker == "shared_worker")
+        shared = worker == "shared_worker"
+        pages = (lambda: [page]) if page else self._pages
+        asker = Asker(self.network.ruled, pages, "" if worker else self.target_id, page if shared else "")
+        self._home.intercept.join(channel, asker, early=shared)
 
     def _pages(self) -> list[str]:
         """Whose requests these may be: in 16 of 100 navigations the new document's first request is stopped before we

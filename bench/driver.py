@@ -154,7 +154,7 @@ class Ours(McpDriver):
         return ours(self._env["PILOTHOUSE_CHROME"], policy="")
 
     def end(self) -> None:
-        """Our daemon outlives its clients by design; the one of this run lived in a home of its own and goes with it."""
+        """Our daemon outlives its clients by design; that of a run lived in a home of its own and goes with it."""
         with contextlib.suppress(OSError, ValueError):
             os.kill(json.loads(Path(self.home, "daemon.json").read_text())["pid"], signal.SIGTERM)
         shutil.rmtree(self.home, ignore_errors=True)

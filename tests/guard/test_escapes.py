@@ -24,7 +24,7 @@ from tests.server import PageServer
 pytestmark = promise("D04", "D05")
 
 AT_A_TIME = 4
-ARRIVAL_S = 8.0
+ARRIVAL_S = 20.0
 
 
 class Noting(ByHand):

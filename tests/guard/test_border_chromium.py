@@ -201,6 +201,19 @@ async def test_a_popup_waits_for_a_person_and_a_no_keeps_it(
         assert await failure_of(one, f"{trap.port}", tab=popup) == "a person said no"
 
 
+async def test_who_does_not_wait_for_a_person_is_told_that_one_is_asked(
+    view: ByHand, one: Agent, site: PageServer, person: Asked
+):
+    view.become(["a.test"], ask=["new.test"])
+    await one.call("navigate", url=at(site, "a.test"))
+    moved = at(site, "a.test", f"redirect?to={at(site, 'new.test')}")
+    problem = await fails(one, "approval_pending", "navigate", url=moved, timeout_ms=3000)
+    assert f"whether {at(site, 'new.test')} may be opened" in problem.message
+    person.answer.set_result("yes")
+    assert (await one.call("navigate", url=moved))["status"] == 200
+    assert len(person.urls) == 1
+
+
 async def test_nobody_to_ask_means_no(view: ByHand, one: Agent, site: PageServer):
     view.become(["a.test"], ask=["new.test"])
     await one.call("navigate", url=at(site, "a.test"))

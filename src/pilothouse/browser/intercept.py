@@ -164,11 +164,16 @@ class Intercept:
         self._early: set[str] = set()
         self._shared: dict[str, str] = {}
         self._held: set[asyncio.Task[None]] = set()
+        self._asking: dict[str, str] = {}
         self._refused: OrderedDict[str, Refusal] = OrderedDict()
 
     def refusal(self, url: str) -> Refusal | None:
         """Why the policy refused the last request for an address, if it did."""
         return self._refused.get(_without_fragment(url))
+
+    def asking(self, channel: Channel) -> str:
+        """The document of a tab that a person is being asked about, if there is one."""
+        return self._asking.get(channel.id, "")
 
     def join(self, channel: Channel, asker: Asker, *, early: bool = False) -> None:
         """A target that is about to run; what its requests came to is told. `early`: it listens to rules that come
@@ -246,10 +251,14 @@ class Intercept:
 
     async def _hold(self, border: Border, channel: Channel, asker: Asker, params: dict[str, Any], asked: Asked) -> None:
         """A document of a tab waits until it is judged, by a person if need be."""
+        self._asking[channel.id] = asked.url
         try:
             self._decide(channel, asker.tell, params, asked, await border.document(asked.url))
         except Exception:
             _break_off(channel, params)
+        finally:
+            if self._asking.get(channel.id) == asked.url:
+                del self._asking[channel.id]
 
     def _refusal_of(self, asked: Asked, asker: Asker) -> Refusal | None:
         if self.border is None:

@@ -184,7 +184,21 @@ class Tab:
             raise self._on_its_way()
         self.check_open()
 
+    @property
+    def asked_about(self) -> Failure | None:
+        """A person has not said yet whether the next document may come."""
+        url = self._home.intercept.asking(self.channel)
+        if not url:
+            return None
+        return Failure(
+            "approval_pending",
+            f"a person is being asked whether {url[:300]} may be opened",
+            suggestions=["repeat the call when they have answered", "or give it up: navigate to another address"],
+        )
+
     def _on_its_way(self) -> Failure:
+        if self.asked_about:
+            return self.asked_about
         return Failure(
             "timeout",
             f"the tab waits for {self.bound_for[:300]}, whose server has not answered yet; until then it shows nothing",

@@ -326,8 +326,8 @@ class DevtoolsMcp(McpDriver):
 
 # A policy as people have one: it names hosts, forbids some, and so looks at every document.
 POLICY = "\n".join(
-    f'[[rules]]\nhost = "{host}"\nread = {read}\nwrite = true'
-    for host, read in [
+    f'[[rules]]\nhost = "{host}"\nread = {may}\nwrite = {may}'
+    for host, may in [
         ("127.0.0.1", "true"),
         *((f"*.site{number}.example", "true") for number in range(30)),
         ("evil.example", "false"),

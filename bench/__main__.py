@@ -8,10 +8,8 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from bench.bare import BareCdp
@@ -74,14 +72,7 @@ def running(drivers: list[Driver]) -> Iterator[list[Driver]]:
             with contextlib.suppress(Exception):
                 driver.close()
             if isinstance(driver, Ours):
-                end_daemon(driver)
-
-
-def end_daemon(driver: Ours) -> None:
-    """Our daemon outlives its clients by design; the one of this run lived in a home of its own and goes with it."""
-    with contextlib.suppress(OSError, ValueError):
-        os.kill(json.loads(Path(driver.home, "daemon.json").read_text())["pid"], signal.SIGTERM)
-    shutil.rmtree(driver.home, ignore_errors=True)
+                driver.end()
 
 
 def measure(rows: list[Row], drivers: list[Driver], rounds: int, pages: PageServer) -> tuple[Cells, list[str]]:

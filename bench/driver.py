@@ -5,8 +5,10 @@ A driver that cannot do a row raises `Cannot`, and its cell stays empty.
 
 import contextlib
 import json
+import os
 import re
 import shutil
+import signal
 import tempfile
 import threading
 import time
@@ -146,6 +148,16 @@ class Ours(McpDriver):
     @property
     def home(self) -> str:
         return self._env["PILOTHOUSE_HOME"]
+
+    def without_policy(self) -> "Ours":
+        """Another of ours, with a home and a daemon of its own, and no rule in force."""
+        return ours(self._env["PILOTHOUSE_CHROME"], policy="")
+
+    def end(self) -> None:
+        """Our daemon outlives its clients by design; that of a run lived in a home of its own and goes with it."""
+        with contextlib.suppress(OSError, ValueError):
+            os.kill(json.loads(Path(self.home, "daemon.json").read_text())["pid"], signal.SIGTERM)
+        shutil.rmtree(self.home, ignore_errors=True)
 
     def memory_mb(self) -> float:
         daemon = json.loads(Path(self.home, "daemon.json").read_text())["pid"]
@@ -312,10 +324,24 @@ class DevtoolsMcp(McpDriver):
             self.click(handle)
 
 
-def ours(chrome: str) -> Ours:
+# A policy as people have one: it names hosts, forbids some, and so looks at every document.
+POLICY = "\n".join(
+    f'[[rules]]\nhost = "{host}"\nread = {may}\nwrite = {may}'
+    for host, may in [
+        ("127.0.0.1", "true"),
+        *((f"*.site{number}.example", "true") for number in range(30)),
+        ("evil.example", "false"),
+    ]
+)
+
+
+def ours(chrome: str, policy: str = POLICY) -> Ours:
     """Ours with a home of its own, so that a daemon someone works with is neither measured nor disturbed."""
+    home = tempfile.mkdtemp(prefix="bench-home-")
+    if policy:
+        Path(home, "policy.toml").write_text(policy)
     env = {
-        "PILOTHOUSE_HOME": tempfile.mkdtemp(prefix="bench-home-"),
+        "PILOTHOUSE_HOME": home,
         "PILOTHOUSE_CHROME": chrome,
         "PILOTHOUSE_SERVER_PORT": "0",
         # A bench calls faster than an agent and opens more sessions than a person.

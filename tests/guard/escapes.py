@@ -69,6 +69,7 @@ class Web:
 
     def __init__(self, site: PageServer, trap: Trap) -> None:
         self.there = trap.origin
+        self._port = trap.port
         self._site = site
 
     @property
@@ -87,7 +88,11 @@ class Web:
         return f"{self.origin}/redirect?{urlencode({'status': status, 'to': self.there + '/'})}"
 
     def fill(self, text: str) -> str:
-        return text.replace("{there}", self.there).replace("{bare}", self.there.removeprefix("http://"))
+        return (
+            text.replace("{there}", self.there)
+            .replace("{bare}", self.there.removeprefix("http://"))
+            .replace("{local}", f"127.0.0.1:{self._port}")
+        )
 
 
 def tag(markup: str) -> Callable[[Web], str]:
@@ -113,17 +118,17 @@ def in_worker(code: str, make: str) -> Callable[[Web], str]:
     return page
 
 
-def speculation(action: str, address: Callable[[Web], str]) -> Callable[[Web], str]:
-    def page(web: Web) -> str:
-        rules = json.dumps({action: [{"source": "list", "urls": [address(web)], "eagerness": "immediate"}]})
-        return web.page(f"<!doctype html><body><script type=speculationrules>{rules}</script>")
-
-    return page
-
-
 def moved(status: int, markup: str) -> Callable[[Web], str]:
     """Something that the allowed host serves, and sends on."""
     return lambda web: web.page(f"<!doctype html><body>{markup.replace('ADDRESS', web.redirect(status))}")
+
+
+def speculation(action: str, address: Callable[[Web], str]) -> Callable[[Web], str]:
+    def page(web: Web) -> str:
+        rules = json.dumps({action: [{"source": "list", "urls": [address(web)], "eagerness": "immediate"}]})
+        return web.page(f"<!doctype html><body><script type=speculationrules>{rules}</script>{_DONE}")
+
+    return page
 
 
 def spelled(host: str) -> Callable[[Web], str]:
@@ -201,10 +206,7 @@ WAYS: dict[str, Callable[[Web], str]] = {
     "prefetch": tag("<link rel=prefetch href={there}/>"),
     "preload": tag("<link rel=preload as=image href={there}/>"),
     "modulepreload": tag("<link rel=modulepreload href={there}/>"),
-    "preconnect": tag("<link rel=preconnect href={there}/>"),
     "link header": lambda web: web.page("<p>hi", Link="<{there}/>; rel=preload; as=script"),
-    "speculative prefetch": speculation("prefetch", lambda web: web.there + "/"),
-    "speculative prerender": speculation("prerender", lambda web: web.page("<img src={there}/>")),
     "download": run(
         "const a = document.createElement('a'); a.href = '{there}/'; a.download = 'x'; document.body.append(a); a.click()"
     ),
@@ -258,18 +260,23 @@ WAYS: dict[str, Callable[[Web], str]] = {
     "localhost": spelled("localhost"),
     "img, decimal": lambda web: web.page(f"<img src={web.there.replace(DENIED, '2130706433')}/>"),
 }
+AHEAD: dict[str, Callable[[Web], str]] = {
+    "preconnect": tag("<link rel=preconnect href={there}/>"),
+}
 _DONE = "<script>onload = () => fetch('/small.html').then(() => document.title = 'done')</script>"
 _GATHERED = "; p.onicegatheringstatechange = () => document.title = p.iceGatheringState == 'complete' ? 'done' : ''"
 # Nothing arrives by these in a Chrome of ours, allowed or not: they are tried, and prove nothing by themselves.
 # Each page says "done" when it has tried.
 NEVER: dict[str, Callable[[Web], str]] = {
     "dns-prefetch": tag("<link rel=dns-prefetch href={there}/>" + _DONE),
+    "speculative prefetch": speculation("prefetch", lambda web: web.there + "/"),
+    "speculative prerender": speculation("prerender", lambda web: web.page("<img src={there}/>")),
     "manifest": tag("<link rel=manifest href={there}/>" + _DONE),
     "icon": tag("<link rel=icon href={there}/>" + _DONE),
     "view-source": tag("<script>location = 'view-source:{there}/'</script>" + _DONE),
-    "STUN": tag(f"<script>const p = {_ice_server('stun:{bare}')}{_GATHERED}{_ICE}</script>"),
-    "TURN over UDP": tag(f"<script>const p = {_ice_server('turn:{bare}?transport=udp')}{_GATHERED}{_ICE}</script>"),
+    "STUN": tag(f"<script>const p = {_ice_server('stun:{local}')}{_GATHERED}{_ICE}</script>"),
+    "TURN over UDP": tag(f"<script>const p = {_ice_server('turn:{local}?transport=udp')}{_GATHERED}{_ICE}</script>"),
     "WebTransport": tag(
-        "<script>new WebTransport('https://{bare}/').ready.catch(() => document.title = 'done')</script>"
+        "<script>new WebTransport('https://{local}/').ready.catch(() => document.title = 'done')</script>"
     ),
 }

@@ -363,18 +363,17 @@ async def test_a_rule_that_changes_while_a_connection_is_made_holds(echo_port: i
     one.close()
 
 
-async def test_nothing_passes_before_a_session_moves_in_and_after_it_left(sluice: Sluice, echo_port: int):
+async def test_nothing_passes_before_a_session_moves_in_and_its_rules_stay_when_it_left(sluice: Sluice, echo_port: int):
     gateway = await sluice.open_closed()
     assert (await ask(gateway, "localhost", echo_port))[0] == socks.NOT_ALLOWED
     view = Without("evil.test")
     gateway.attach(view)
-    code, (reader, writer) = await ask(gateway, "localhost", echo_port)
+    code, streams = await ask(gateway, "localhost", echo_port)
     assert code == socks.GRANTED
     gateway.detach(view)
-    with pytest.raises(ConnectionResetError):
-        await reader.read()
-    writer.close()
-    assert (await ask(gateway, "localhost", echo_port))[0] == socks.NOT_ALLOWED
+    assert await round_trip(streams) == b"hello"
+    assert (await ask(gateway, "localhost", echo_port))[0] == socks.GRANTED
+    assert (await ask(gateway, "evil.test", echo_port))[0] == socks.NOT_ALLOWED
 
 
 async def test_sessions_that_share_a_browser_share_its_way_out(sluice: Sluice, echo_port: int):
@@ -385,6 +384,11 @@ async def test_sessions_that_share_a_browser_share_its_way_out(sluice: Sluice, e
     assert (await ask(gateway, "localhost", echo_port))[0] == socks.GRANTED
     # Name and address must be allowed by one and the same.
     assert (await ask(gateway, "shop.test", echo_port))[0] == socks.NOT_ALLOWED
+    _, (reader, writer) = await ask(gateway, "localhost", echo_port)
+    gateway.detach(one)
+    with pytest.raises(ConnectionResetError):
+        await reader.read()
+    writer.close()
 
 
 async def test_a_proxy_is_judged_as_any_host(sluice: Sluice, echo_port: int):

@@ -16,6 +16,7 @@ import msgspec
 
 from pilothouse.browser import patterns
 from pilothouse.browser.border import Border, Refusal
+from pilothouse.browser.origins import origin_of
 from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
 
@@ -97,11 +98,13 @@ class Tell(Protocol):
 
 class Asker(NamedTuple):
     """Who is behind a channel. `pages` are the documents that a request may come from: while one takes the place of
-    another, both. `top` is the frame of the tab itself; a worker has none."""
+    another, both. `top` is the frame of the tab itself; a worker has none. `shared` is the address of a shared worker:
+    Fetch may come too late to one (M: 5 of 100 on a busy machine), so where pages have lists it is shut in as well."""
 
     tell: Tell
     pages: Callable[[], Iterable[str]]
     top: str = ""
+    shared: str = ""
 
 
 class Rules:
@@ -159,12 +162,18 @@ class Intercept:
         self.rules: Rules | None = None
         self._channels: dict[str, Channel] = {}
         self._early: set[str] = set()
+        self._shared: dict[str, str] = {}
         self._held: set[asyncio.Task[None]] = set()
+        self._asking: dict[str, str] = {}
         self._refused: OrderedDict[str, Refusal] = OrderedDict()
 
     def refusal(self, url: str) -> Refusal | None:
         """Why the policy refused the last request for an address, if it did."""
         return self._refused.get(_without_fragment(url))
+
+    def asking(self, channel: Channel) -> str:
+        """The document of a tab that a person is being asked about, if there is one."""
+        return self._asking.get(channel.id, "")
 
     def join(self, channel: Channel, asker: Asker, *, early: bool = False) -> None:
         """A target that is about to run; what its requests came to is told. `early`: it listens to rules that come
@@ -174,12 +183,17 @@ class Intercept:
         self._channels[channel.id] = channel
         if early:
             self._early.add(channel.id)
+        if asker.shared:
+            self._shared[channel.id] = asker.shared
+            if self._has_lists:
+                self._shut_in(channel)
         if wanted := self._wanted() or (_NOTHING if early else {}):
             channel.post("Fetch.enable", **wanted)
 
     def leave(self, channel: Channel) -> None:
         self._channels.pop(channel.id, None)
         self._early.discard(channel.id)
+        self._shared.pop(channel.id, None)
 
     async def apply(self) -> None:
         """Until what border and rules say now is in force in every target."""
@@ -193,10 +207,23 @@ class Intercept:
         return [self._put(channel, wanted) for channel in self._channels.values()]
 
     def _put(self, channel: Channel, wanted: dict[str, Any]) -> asyncio.Future[dict[str, Any]]:
+        if channel.id in self._shared:
+            self._shut_in(channel)
         wanted = wanted or (_NOTHING if channel.id in self._early else {})
         if wanted:
             return channel.post("Fetch.enable", steadfast=True, timeout=APPLY_S, **wanted)
         return channel.post("Fetch.disable", steadfast=True, timeout=APPLY_S)
+
+    def _shut_in(self, channel: Channel) -> None:
+        """A shared worker loads from its own origin only, as long as pages have lists: the worker itself sees to it."""
+        origin = origin_of(self._shared[channel.id].removeprefix("blob:"))
+        own = [{"urlPattern": f"{origin}/*", "block": False}] if origin else []
+        blocked = [*own, {"urlPattern": "*://*:*/*", "block": True}] if self._has_lists else []
+        channel.post("Network.setBlockedURLs", steadfast=True, urlPatterns=blocked)
+
+    @property
+    def _has_lists(self) -> bool:
+        return self.border is not None and self.border.watch == "all"
 
     def _wanted(self) -> dict[str, Any]:
         watch = self.border.watch if self.border else ""
@@ -224,10 +251,14 @@ class Intercept:
 
     async def _hold(self, border: Border, channel: Channel, asker: Asker, params: dict[str, Any], asked: Asked) -> None:
         """A document of a tab waits until it is judged, by a person if need be."""
+        self._asking[channel.id] = asked.url
         try:
             self._decide(channel, asker.tell, params, asked, await border.document(asked.url))
         except Exception:
             _break_off(channel, params)
+        finally:
+            if self._asking.get(channel.id) == asked.url:
+                del self._asking[channel.id]
 
     def _refusal_of(self, asked: Asked, asker: Asker) -> Refusal | None:
         if self.border is None:

@@ -179,7 +179,10 @@ async def _go(tab: Tab, url: str, end: float) -> dict[str, Any]:
         raise Failure("navigation_failed", f"{short(url)}: {error.reason}") from error
     except Failure as failure:
         if failure.code == "timeout":
+            pending = tab.asked_about
             tab.channel.post("Page.stopLoading")
+            if pending:
+                raise pending from None
             told = f"{short(url)} sent no page in time"
             raise Failure("timeout", told, suggestions=["try a longer timeout_ms"]) from None
         raise

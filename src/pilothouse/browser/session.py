@@ -175,12 +175,12 @@ class Session:
         self.closed = True
         for stream in tuple(self._streams):
             stream.end()
+        if self._border:
+            self._border.close()
         async with self._moving_in:  # a context that is being moved into must not be left behind
             if self._context:
                 await self._context.close()
             self._forget_tabs()
-        if self._border:
-            self._border.close()
 
     def follow(self, wanted: Wanted, tidy: Callable[[Line], Line]) -> Stream:
         """What is wanted of all tabs, from now on, until the session's or the stream's end."""

@@ -185,7 +185,21 @@ class Tab:
             raise self._on_its_way()
         self.check_open()
 
+    @property
+    def asked_about(self) -> Failure | None:
+        """A person has not said yet whether the next document may come."""
+        url = self._home.intercept.asking(self.channel)
+        if not url:
+            return None
+        return Failure(
+            "approval_pending",
+            f"a person is being asked whether {url[:300]} may be opened",
+            suggestions=["repeat the call when they have answered", "or give it up: navigate to another address"],
+        )
+
     def _on_its_way(self) -> Failure:
+        if self.asked_about:
+            return self.asked_about
         return Failure(
             "timeout",
             f"the tab waits for {self.bound_for[:300]}, whose server has not answered yet; until then it shows nothing",
@@ -287,11 +301,14 @@ class Tab:
             lambda reply: self._durable(channel, reply)
         )
         self.network.follow(channel, worker)
-        asker = Asker(self.network.ruled, (lambda: [page]) if page else self._pages, "" if worker else self.target_id)
-        self._home.intercept.join(channel, asker, early=worker == "shared_worker")
+        shared = worker == "shared_worker"
+        pages = (lambda: [page]) if page else self._pages
+        asker = Asker(self.network.ruled, pages, "" if worker else self.target_id, page if shared else "")
+        self._home.intercept.join(channel, asker, early=shared)
 
     def _pages(self) -> list[str]:
-        """Whose requests these may be; a new document asks for things before we hear that it is there (M)."""
+        """Whose requests these may be: in 16 of 100 navigations the new document's first request is stopped before we
+        hear that it is there (M)."""
         return [page for page in (self.source, self.bound_for) if page]
 
     def run(self) -> None:

@@ -43,7 +43,10 @@ class Workers:
             host.follow_network(channel, target["type"], page=target["url"])
             put_on(channel, host.guise, over=PLAIN, kind="lone_worker")
         else:
-            self._place.intercept.join(channel, Asker(_tell_nobody, lambda: [target["url"]]), early=True)
+            shared = target["url"] if target["type"] == "shared_worker" else ""
+            asker = Asker(_tell_nobody, lambda: [target["url"]], shared=shared)
+            channel.post("Network.enable")
+            self._place.intercept.join(channel, asker, early=True)
 
     def detached(self, session_id: str) -> None:
         if known := self._known.pop(session_id, None):

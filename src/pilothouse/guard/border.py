@@ -12,7 +12,6 @@ import msgspec
 from pilothouse.errors import Failure
 from pilothouse.guard.address import Address, authority
 from pilothouse.guard.policy import Decision, Question
-from pilothouse.guard.resolve import canonical
 from pilothouse.guard.view import Judge, View, Watch
 from pilothouse.tool import Access
 
@@ -23,7 +22,8 @@ PAGE = "navigation"
 
 
 class Border:
-    """`admit` is for whoever has asked a person by another way: the host's documents pass from then on."""
+    """`admit` is for whoever has asked a person by another way: documents of that domain pass from then on. A domain
+    is what one answer covers, a `Decision`'s `once_for`: a host, with its port if that is an unusual one."""
 
     def __init__(self, view: View, judge: Judge, question: Question, closed: Callable[["Border"], None]) -> None:
         self._view = view
@@ -45,7 +45,7 @@ class Border:
 
     def host(self, host: str, port: int) -> str | None:
         why = self._view.host(host, port)
-        return None if why and host in self._admitted and not self._forbids(host, port) else why
+        return None if why and domain(host, port) in self._admitted and not self._forbids(domain(host, port)) else why
 
     def address(self, host: str, address: Address) -> str | None:
         return self._view.address(host, address)
@@ -63,7 +63,7 @@ class Border:
         if decision.verdict == "deny":
             return _told(decision, url)
         place = place_of(url)
-        if place and place[0] in self._admitted:
+        if place and domain(*place) in self._admitted:
             return None
         return await self._ask(url, decision)
 
@@ -78,15 +78,15 @@ class Border:
 
     # What may change
 
-    def admit(self, host: str) -> None:
-        self._admitted[canonical(host)] = None
+    def admit(self, domain: str) -> None:
+        self._admitted[domain] = None
         while len(self._admitted) > MAX_ADMITTED:
             del self._admitted[next(iter(self._admitted))]
 
-    def expel(self, host: str) -> None:
+    def expel(self, domain: str) -> None:
         """A grant was taken back."""
-        if canonical(host) in self._admitted:
-            del self._admitted[canonical(host)]
+        if domain in self._admitted:
+            del self._admitted[domain]
             self.changed()
 
     def follow(self, changed: Callable[[], None]) -> Callable[[], None]:
@@ -95,17 +95,17 @@ class Border:
 
     def changed(self) -> None:
         """The policy is another one now: what it no longer allows ends."""
-        for host in [one for one in self._admitted if self._forbids(one, 80) and self._forbids(one, 443)]:
-            del self._admitted[host]
+        self._admitted = {one: None for one in self._admitted if not self._forbids(one)}
         for follower in tuple(self._followers):
             follower()
 
     def close(self) -> None:
+        """What a person allowed for this session ends with it."""
+        self._admitted.clear()
         self._closed(self)
 
-    def _forbids(self, host: str, port: int) -> bool:
-        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        return all(self._view.document(f"{scheme}://{place}/").verdict == "deny" for scheme in ("http", "https"))
+    def _forbids(self, domain: str) -> bool:
+        return all(self._view.document(f"{scheme}://{domain}/").verdict == "deny" for scheme in ("http", "https"))
 
     async def _ask(self, url: str, decision: Decision) -> Decision | None:
         question = msgspec.structs.replace(self._question, urls=(url,))
@@ -119,7 +119,7 @@ class Border:
         if (now := self._view.document(judged_as(url))).verdict == "deny":  # meanwhile the rules may have changed
             return _told(now, url)
         if place := place_of(url):
-            self.admit(place[0])
+            self.admit(domain(*place))
         return None
 
 
@@ -162,6 +162,11 @@ def place_of(url: str) -> tuple[str, int] | None:
         return authority(url)
     except ValueError:
         return None
+
+
+def domain(host: str, port: int) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    return shown if port in (80, 443) else f"{shown}:{port}"
 
 
 def _told(decision: Decision, url: str) -> Decision:

@@ -126,10 +126,13 @@ class Gateway:
     def attach(self, view: Passage) -> None:
         """A session moves in. Those who share a browser share its way out: what one may reach, all can."""
         self._sessions.append(view)
+        self.withdraw()
 
     def detach(self, view: Passage) -> None:
+        """It leaves. In a browser that stays, a person may go on: by the rules of who was there last."""
         if view in self._sessions:
             self._sessions.remove(view)
+            self._view = view
             self.withdraw()
 
     def withdraw(self) -> int:

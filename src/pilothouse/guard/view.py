@@ -63,7 +63,7 @@ class Opened:
 
 
 class Closed:
-    """A gateway that no session has moved in behind yet, or any more."""
+    """A gateway that no session has moved in behind yet."""
 
     def host(self, host: str, port: int) -> str | None:
         return "no session uses this browser now"

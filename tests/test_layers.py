@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "guard": {"tool", "config", "result", "tables", "written", "errors"},
     "tools": {"browser", "profiles", "tool", "result", "errors"},
     "call": {"browser", "tool", "result", "errors"},
-    "telling": {"call", "browser", "guard", "result", "errors"},
+    "telling": {"call", "browser", "guard", "result", "errors", "tool"},
     "gate": {"call", "telling", "guard", "browser", "cdp.connection", "metrics", "tool", "result", "errors"},
     "doors": {
         "call",

@@ -1,6 +1,6 @@
 """A long mixed load on a daemon of its own, and a judgement: does it grow, does it leave anything behind?
 
-`scripts/soak MINUTES` runs it; the exit code is 1 when something is wrong. Below: load.
+`scripts/soak MINUTES` runs it; the exit code is 1 when something is wrong. Below: load, kills.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import httpx
 
+from bench.kills import kill_often
 from bench.load import TRIED, Place, Worker, doors, key_of, least_tried
 from pilothouse.browser.usage import pss_of
 from tests.processes import PILOTHOUSE, Process, is_alive, processes_of
@@ -77,8 +78,15 @@ class Trial:
         self.place = Place("", "", [PILOTHOUSE], self.env)
 
     def start(self) -> None:
+        self.launch()
+        self.await_ready()
+
+    def launch(self) -> None:
         settings = {name: value for name, value in self.env.items() if name.startswith(("PILOTHOUSE_", "TMPDIR"))}
         self.process = Process("serve", **{**settings, "home": self.home})  # type: ignore[arg-type]
+
+    def await_ready(self) -> None:
+        assert self.process
         url = self.process.read()["url"]
         self.place = Place(url, key_of(self.home), [PILOTHOUSE], self.env)
 
@@ -205,12 +213,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
     parser.add_argument("minutes", nargs="?", type=float, default=60)
     parser.add_argument("--sessions", type=int, default=10)
+    parser.add_argument("--kill", type=int, default=0, metavar="TIMES", help="kill -9 it so often under load instead")
+    parser.add_argument("--seed", type=int, default=0, help="of the moments at which it is killed")
     parser.add_argument("--keep", action="store_true", help="leave the home for a look")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="pilothouse-soak-"))
     trial = Trial(folder)
     try:
-        wrong = soak(trial, options.minutes, options.sessions)
+        if options.kill:
+            trial.env["PILOTHOUSE_LOG_MAX_BYTES"] = "100000"  # it is to begin new files meanwhile
+            wrong = kill_often(trial, options.kill, say, options.seed)
+        else:
+            wrong = soak(trial, options.minutes, options.sessions)
     finally:
         if trial.process:
             trial.process.end()

@@ -25,13 +25,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(GROUND, GROUND),
     "cdp": {"errors"},
     "tables": {"errors"},
-    "profiles": {"config", "tables", "errors"},
+    "profiles": {"config", "tables", "written", "errors"},
     "providers": {"cdp", "config", "errors"},
     "browser": {"cdp", "profiles", "result", "errors"},
     "guard": {"tool", "config", "result", "tables", "written", "errors"},
     "tools": {"browser", "profiles", "tool", "result", "errors"},
-    "call": {"browser", "tool", "result", "errors"},
-    "telling": {"call", "browser", "guard", "result", "errors", "tool"},
+    "call": {"browser", "guard.policy", "tool", "result", "errors"},
+    "telling": {"call", "browser", "guard", "tool", "result", "errors"},
     "gate": {"call", "telling", "guard", "browser", "cdp.connection", "metrics", "tool", "result", "errors"},
     "doors": {
         "call",
@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "result",
         "errors",
     },
-    "instance": {"home"},
+    "instance": {"home", "written"},
     "reach": {"instance"},
     "bridge": {"instance", "reach", "home", "errors"},
     "log": {"guard.redact", "config", "errors", "instance"},
@@ -55,6 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "reach",
         "instance",
         "home",
+        "written",
         "errors",
         "config",
         "tool",
@@ -69,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 KNOWS_EVERY_ROOM = {"daemon"}
 SPEAKS_CDP = {"browser", "providers", "cdp"}
-STDLIB_ONLY = ["__init__.py", "entry.py", "bridge.py", "reach.py", "instance.py", "home.py", "errors.py"]
+STDLIB_ONLY = ["__init__.py", "entry.py", "bridge.py", "reach.py", "instance.py", "home.py", "errors.py", "written.py"]
 STDLIB_ONLY += [
     f"commands/{name}.py"
     for name in (

@@ -1,6 +1,7 @@
 """A call on its way through the house: who calls, what is asked for, what has been found out so far, what comes back.
 
-Above: the doors make calls and read answers, the gate walks with them. Below: browser (the place of a call), tool.
+Above: the doors make calls and read answers, the gate walks with them. Below: browser (the
+place of a call), guard (what the policy was asked and said), tool.
 """
 
 import time
@@ -11,6 +12,7 @@ import msgspec
 
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
+from pilothouse.guard.policy import Decision, Question
 from pilothouse.result import Image
 from pilothouse.tool import Progress, Tool
 
@@ -74,6 +76,8 @@ class Visit:
         self.is_new = False
         self.placing_s = 0.0
         self.asking_s = 0.0  # a person's time, which is not the call's
+        self.question: Question | None = None
+        self.decision: Decision | None = None
         self.record = 0
         self.hidden: frozenset[str] = frozenset()  # tabs at pages that may not be read
 

@@ -44,7 +44,6 @@ from pilothouse.tool import Access, Registry, Step, Tool
 log = logging.getLogger(__name__)
 
 GRACE_S = 0.2  # a tool may end its own wait first, with the better error
-REFUSED = frozenset({"denied", "approval_denied", "approval_pending", "unknown_tool"})
 PROBE_S = 0.4  # a page that takes longer to say anything is stuck; both together stay below a second
 
 
@@ -82,6 +81,7 @@ class Gate:
         try:
             answer = await self._walk(visit)
         except Failure as failure:
+            self._refused(visit, failure)
             self._hide(visit)
             answer = failed(visit, failure)
         except (ProtocolError, WorldGone) as error:
@@ -103,7 +103,7 @@ class Gate:
         _check_domains(visit, tool, args)
         question = await self._permitted(visit, args)
         self._count(visit, question)
-        visit.record = await self._audit.before(question)
+        visit.record = await self._audit.before(question, visit.decision)
         seen = visit.session.watch.newest if visit.session else 0
         try:
             result = await self._run(visit, place, args, question)
@@ -162,11 +162,12 @@ class Gate:
 
     async def _permitted(self, visit: Visit, args: msgspec.Struct) -> Question:
         """What may happen now. Whoever was asked has said yes to the page of then: it must still be there."""
-        question = self._question(visit, args)
+        visit.question = question = self._question(visit, args)
         if visit.tool and visit.tool.runner_name:  # it does nothing itself: each step is asked about
             return question
-        asked = [await self._asked(visit, question, said) for said in self._policy.weigh(question)]
-        if any(asked):
+        weighed = self._policy.weigh(question)
+        visit.decision = weighed[-1]
+        if any([await self._asked(visit, question, said) for said in weighed]):
             now = self._question(visit, args)
             if bound_to(now) != bound_to(question):
                 raise _replaced("while a person was asked")
@@ -347,16 +348,22 @@ class Gate:
         hint = looking if visit.session else "try again: the browser may still be starting"
         return Failure("timeout", what, suggestions=[hint])
 
+    def _refused(self, visit: Visit, failure: Failure) -> None:
+        """What a rule, a person or a limit kept from happening stands in the log too."""
+        if visit.record:
+            return
+        if failure.category == "security" or failure.code == "unknown_tool":
+            question = visit.question or _early_question(visit)
+            self._audit.refused(question, outcome=failure.code, why=failure.message, decision=visit.decision)
+        elif failure.code == "over_limit":
+            self._audit.limited(visit.call.caller.key, failure.message)
+
     def _note(self, visit: Visit, outcome: str) -> None:
         tool, took_ms = visit.tool.name if visit.tool else UNKNOWN, visit.elapsed_ms
         self.metrics.called(tool, outcome, took_ms / 1000)
         log.debug("%s by %s: %s, %.1f ms, record %d", tool, visit.call.caller.door, outcome, took_ms, visit.record)
         if visit.record:
             self._audit.after(visit.record, outcome=outcome, duration_ms=took_ms)
-        elif outcome in REFUSED:
-            call, session = visit.call, visit.session.id if visit.session else ""
-            caller = {"caller": call.caller.key, "door": call.caller.door, "session": session}
-            self._audit.note("call_refused", tool=call.tool[:80], outcome=outcome, **caller)
 
     # what doors ask besides calls
 
@@ -443,6 +450,20 @@ def _parsed(tool: Tool, args: dict[str, Any]) -> msgspec.Struct:
         return tool.parse(args)
     except UnicodeEncodeError:
         raise Failure("bad_request", f"{tool.name}: a name among the arguments is no Unicode text") from None
+
+
+def _early_question(visit: Visit) -> Question:
+    """What is refused before anything was asked has no more than a name and addresses."""
+    tool, given = visit.tool, visit.call.args
+    urls = [given.get(name) for name in (tool.url_names if tool else ())]
+    return Question(
+        caller=visit.call.caller.key,
+        session=visit.session.id if visit.session else "",
+        tool=tool.name if tool else visit.call.tool[:80],
+        access=tool.access if tool else Access.READ,
+        args={},
+        urls=tuple(url for url in urls if isinstance(url, str)),
+    )
 
 
 def _check_domains(visit: Visit, tool: Tool, args: msgspec.Struct) -> None:

@@ -62,11 +62,9 @@ def publish(home: str, info: dict[str, Any]) -> None:
     """Write daemon.json, which others may only ever see whole."""
     import json
 
-    draft = f"{daemon_file(home)}.{os.getpid()}"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(json.dumps(info) + "\n")
-    os.replace(draft, daemon_file(home))
+    from pilothouse import written
+
+    written.publish(daemon_file(home), json.dumps(info).encode() + b"\n")
 
 
 def withdraw(home: str) -> None:

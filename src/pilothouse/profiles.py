@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import time
 import unicodedata
 from collections.abc import Callable, Generator
@@ -22,6 +21,7 @@ import msgspec
 from pilothouse.config import HIDDEN, Profile, Size, parse, proxy_fault, shown_proxy
 from pilothouse.errors import Failure
 from pilothouse.tables import with_changes, with_entry, without_entry
+from pilothouse.written import PRIVATE, replace
 
 __all__ = ["Profile", "Profiles", "Size", "shown_proxy"]
 
@@ -297,28 +297,5 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
 def _replace(file: Path, text: str, stamp: tuple[int, int, int] | None) -> bool:
     """All or nothing, also when the machine stops; False when the file was changed in the meantime."""
     real = Path(os.path.realpath(file))  # a link to a file kept elsewhere stays one
-    descriptor, draft = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
-    try:
-        with open(descriptor, "w", encoding="utf-8", newline="") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        os.chmod(draft, real.stat().st_mode & 0o777 if stamp else 0o600)
-        if _stamp(file) != stamp:
-            return False
-        os.replace(draft, real)
-        _sync(real.parent)
-        return True
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
-
-
-def _sync(folder: Path) -> None:
-    if sys.platform == "win32":
-        return  # directories cannot be opened there
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    mode = real.stat().st_mode & 0o777 if stamp else PRIVATE
+    return replace(real, text.encode("utf-8"), mode=mode, still=lambda: _stamp(file) == stamp)

@@ -7,12 +7,12 @@ import difflib
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import click
 
 from pilothouse.commands.clients import CLIENTS, Client, Unreadable
+from pilothouse.written import PRIVATE, replace
 
 BACKUP = ".before-pilothouse"
 
@@ -132,8 +132,4 @@ def _write(path: Path, text: str | None) -> None:
         path.unlink(missing_ok=True)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    with open(handle, "wb") as file:
-        file.write(text.encode("utf-8"))
-    os.chmod(draft, path.stat().st_mode & 0o7777 if path.exists() else 0o600)
-    os.replace(draft, path)
+    replace(path, text.encode("utf-8"), mode=path.stat().st_mode & 0o7777 if path.exists() else PRIVATE)

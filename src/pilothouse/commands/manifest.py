@@ -41,15 +41,13 @@ def read(home: str) -> Entry:
 
 def write(home: str, manifest: Entry) -> None:
     """Others may only ever see it whole. A home that cannot be written to costs time, not the call."""
+    import contextlib
     import json
 
-    draft = f"{path(home)}.{os.getpid()}"
-    try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(json.dumps(manifest, separators=(",", ":")) + "\n")
-        os.replace(draft, path(home))
-    except OSError:
-        pass
+    from pilothouse.written import publish
+
+    with contextlib.suppress(OSError):
+        publish(path(home), json.dumps(manifest, separators=(",", ":")).encode() + b"\n")
 
 
 def find(manifest: Entry, name: str) -> Entry | None:

@@ -32,6 +32,12 @@ MAX_DISCARDED = 64 * 1024 * 1024
 OPEN_PATHS = frozenset({"/health", "/api/health", "/api/docs", "/api/docs/page.js", "/api/docs/page.css"})
 KEY_PROTOCOL = "pilothouse.key."  # a browser's WebSocket can carry a key only as the name of a protocol
 
+RECHECK_S = 1.0  # a stream's key is looked at again this often
+_END_OF: dict[str, Message] = {
+    "websocket": {"type": "websocket.close", "code": 4401, "reason": "the key was revoked"},
+    "http": {"type": "http.response.body", "body": b"", "more_body": False},
+}
+
 Who = Callable[[str], str | None]
 
 
@@ -98,7 +104,24 @@ class Front:
         except _Refused as refused:
             await refused.response(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        await self._app(scope, receive, self._while_known(scope, send))
+
+    def _while_known(self, scope: Scope, send: Send) -> Send:
+        """What is told for long, by a stream or a WebSocket, ends soon after the key behind it was revoked."""
+        owner = scope.get("pilothouse.who")
+        looked_at, over = time.monotonic(), False
+
+        async def checked(message: Message) -> None:
+            nonlocal looked_at, over
+            if over:
+                return
+            lasting = message["type"] == "websocket.send" or message.get("more_body", False)
+            if lasting and owner and time.monotonic() - looked_at > RECHECK_S:
+                looked_at = time.monotonic()
+                over = self._owner(scope, _secret(Headers(scope=scope))) != owner
+            await send(_END_OF[scope["type"]] if over else message)
+
+        return checked
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         host, origin = headers.getlist("host"), headers.getlist("origin")

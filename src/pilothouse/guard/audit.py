@@ -21,22 +21,37 @@ import msgspec
 from pilothouse.config import shown_proxy
 from pilothouse.errors import Failure
 from pilothouse.guard import chain
-from pilothouse.guard.policy import Question
+from pilothouse.guard.policy import Aim, Decision, Question
 from pilothouse.guard.redact import for_log, for_log_tree
 from pilothouse.guard.secrets import named
 from pilothouse.tool import Access
 
 NAME = "audit.jsonl"
+MAX_LINE_BYTES = 32_768
+MAX_LATE = 1000
+LIMITED_EVERY_S = 60.0
+OLD_EVERY_S = 3600.0  # how often a daemon that never rotates looks for files that are too old
 _MAX_STRING = 300
 _MAX_ITEMS = 20
 _MAX_DEPTH = 5
 _MAX_ARGS_BYTES = 8_192
+_MAX_URLS = 8
+_MAX_AIMS = 8
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
 _SYNCED = {Access.WRITE, Access.SENSITIVE}
 # What goes into a page may be a password, and a ref like `e12` or a selector does not tell: its length has to do.
 _TYPED = {"text", "value", "data"}
 _PROXIES = {"proxy", "proxy_server"}
 _sync = getattr(os, "fdatasync", os.fsync)  # macOS and Windows have no fdatasync
+
+
+class Approved(msgspec.Struct, frozen=True):
+    """The answer of a person, as the log keeps it: whose, by which door, for how much."""
+
+    by: str
+    door: str = ""
+    scope: str = "once"
+    id: str = ""
 
 
 class Audit:
@@ -46,8 +61,11 @@ class Audit:
         self._path = home / NAME
         self._max_bytes = max_bytes
         self._retention_s = retention_days * 86_400
+        self._looked_at = 0.0
         self._boot = secrets.token_hex(4)
         self._late: list[dict[str, Any]] = []
+        self._lost = 0
+        self._limited: dict[str, tuple[float, int]] = {}  # by caller: when it was told, how many were not since
         self._file = -1
         self._synced = 0
         self._syncing = asyncio.Lock()
@@ -58,29 +76,46 @@ class Audit:
         except OSError as error:
             raise _unwritable(self._path, error) from None
 
-    async def before(self, question: Question) -> int:
+    async def before(
+        self, question: Question, decision: Decision | None = None, approved: Approved | None = None
+    ) -> int:
         """Record what is about to happen and return the record's number; what cannot be recorded must not run."""
-        number = self._record(_before(question))
+        number = self._record(_before(question) | _judged(decision, approved))
         if question.access in _SYNCED:
             await self._keep(number)
         return number
 
-    def after(self, number: int, *, outcome: str, duration_ms: float) -> None:
-        """Record how it ended. The action has happened, so a full disk is no error here: the line is kept for later,
-        and the next `before` must write it first."""
-        short = for_log(_short(outcome, 0))
-        fields = {"event": "after", "of": number, "outcome": short, "ms": round(duration_ms, 1)}
-        try:
-            self._record(fields)
-        except Failure:
-            self._late.append(fields)
+    def after(self, number: int, *, outcome: str, duration_ms: float, rule: str = "") -> None:
+        """Record how it ended; `rule` is what kept the answer back, if something did."""
+        fields = {"event": "after", "of": number, "outcome": outcome, "ms": round(duration_ms, 1)}
+        self._record_or_keep(fields | ({"rule": rule} if rule else {}))
+
+    def refused(
+        self,
+        question: Question,
+        *,
+        outcome: str,
+        why: str,
+        decision: Decision | None = None,
+        approved: Approved | None = None,
+    ) -> None:
+        """Record what was asked for and did not happen. `approved` names the person who said no."""
+        told = {"event": "refused", "outcome": outcome, "why": for_log(_short(why, 0))}
+        self._record_or_keep(_before(question) | _judged(decision, approved) | told)
+
+    def limited(self, caller: str, why: str) -> None:
+        """A caller beyond its limits gets a line a minute, not one for each call: else it could fill the disk."""
+        now = time.monotonic()
+        began, left_out = self._limited.get(caller, (-LIMITED_EVERY_S, 0))
+        if now - began < LIMITED_EVERY_S:
+            self._limited[caller] = (began, left_out + 1)
+            return
+        self._limited[caller] = (now, 0)
+        self.note("over_limit", caller=caller, why=why, left_out=left_out)
 
     def note(self, kind: str, **fields: Any) -> None:
         """Record something that is no call, such as a key that tried a door of the person's."""
-        try:
-            self._record(_note(kind, fields))
-        except Failure:
-            self._late.append(_note(kind, fields))
+        self._record_or_keep(_note(kind, fields))
 
     async def decree(self, kind: str, **fields: Any) -> int:
         """As `note`, for what must not happen unrecorded (an answer, a new rule): on the disk, or it is refused."""
@@ -96,30 +131,67 @@ class Audit:
         self._worker.submit(os.close, self._file)
         self._worker.shutdown()
 
+    def _record_or_keep(self, fields: dict[str, Any]) -> None:
+        """Of what is past or will not be: a full disk is no error here. The line waits, and goes before the next."""
+        try:
+            self._record(fields)
+        except Failure:
+            if len(self._late) < MAX_LATE:
+                self._late.append(fields)
+            else:
+                self._lost += 1
+
     def _record(self, fields: dict[str, Any]) -> int:
         try:
             while self._late:
                 self._append(self._late[0])
                 del self._late[0]
+            if self._lost:
+                self._append({"event": "lost", "records": self._lost})
+                self._lost = 0
             return self._append(fields)
         except OSError as error:
             raise _unwritable(self._path, error) from None
 
     def _append(self, fields: dict[str, Any]) -> int:
-        if os.fstat(self._file).st_nlink == 0:
-            self._reopen()
+        self._look_at_file()
         line, digest = self._sealed(fields)
         if self._size and self._size + len(line) > self._max_bytes:
             self._rotate()
+            line, digest = self._sealed(fields)
+        elif time.monotonic() - self._looked_at > OLD_EVERY_S:
+            self._drop_old()
             line, digest = self._sealed(fields)
         _write(self._file, line, self._size)
         self._number, self._head = self._number + 1, digest
         self._size += len(line)
         return self._number
 
+    def _look_at_file(self) -> None:
+        """Is it still there, and as we left it? Otherwise lines would go where nobody looks, or onto half a line."""
+        status = os.fstat(self._file)
+        try:
+            there = os.path.samestat(status, os.stat(self._path, follow_symlinks=False))
+        except FileNotFoundError:
+            there = False
+        if not there:
+            self._reopen()
+        elif status.st_size > self._size:
+            self._mend(status.st_size)
+        else:
+            self._size = status.st_size  # smaller when somebody cut it: verify will tell
+
+    def _mend(self, size: int) -> None:
+        """Somebody wrote behind our last line, or half of one could not be taken back."""
+        torn, self._size = size - self._size, size
+        self._close_torn_line(torn)
+
     def _sealed(self, fields: dict[str, Any]) -> tuple[bytes, str]:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        return chain.seal({"n": self._number + 1, "time": now, **fields}, self._head)
+        line, digest = chain.seal({"n": self._number + 1, "time": now, **fields}, self._head)
+        if len(line) > MAX_LINE_BYTES:
+            line, digest = chain.seal({"n": self._number + 1, "time": now, **_least(fields)}, self._head)
+        return line, digest
 
     async def _keep(self, number: int) -> None:
         """Return when the record is on the disk. Those that wait together share one sync."""
@@ -140,6 +212,7 @@ class Audit:
         self._size = os.fstat(self._file).st_size
         if found.torn_bytes:
             self._close_torn_line(found.torn_bytes)
+        self._looked_at = time.monotonic()
         self._append({"event": "start", "boot": self._boot, "pid": os.getpid()})
         self._drop_old()
 
@@ -164,12 +237,16 @@ class Audit:
 
     def _drop_old(self) -> None:
         """Old files go, and a record keeps their last hash, so that the rest still proves that nothing else went."""
+        self._looked_at = time.monotonic()
         if not self._retention_s:
             return
         for path in chain.files(self._path)[:-1]:
-            if path.stat().st_mtime < time.time() - self._retention_s:
-                last = chain.last_of(path)
-                self._append({"event": "dropped", "file": path.name, "last": last.number, "digest": last.digest})
+            if path.stat().st_mtime >= time.time() - self._retention_s:
+                return  # a later one may not go before it: what is left must be one piece
+            last = chain.last_of(path)
+            self._append({"event": "dropped", "file": path.name, "last": last.number, "digest": last.digest})
+            _sync(self._file)
+            with suppress(OSError):  # it will be tried again; that it is too old is no reason to do nothing
                 path.unlink()
 
 
@@ -181,14 +258,38 @@ def _before(question: Question) -> dict[str, Any]:
         "tool": question.tool,
         "access": question.access.value,
         "args": _short_args(_without_proxy_users(_public(question))),
-        "urls": [for_log(_short(url, 0)) for url in question.urls[:_MAX_ITEMS]],
+        "urls": [for_log(_short(url, 0)) for url in question.urls[:_MAX_URLS]],
         "browser": question.browser,
         "mode": question.mode,
+        **({"tab": question.tab} if question.tab else {}),
+        **({"aims": [_aim(one) for one in question.aims[:_MAX_AIMS]]} if question.aims else {}),
     }
 
 
+def _aim(aim: Aim) -> str:
+    """What it was that a ref or a selector meant, in the page's own words."""
+    return for_log(_short(" ".join(part for part in (aim.role or aim.kind, aim.name) if part), 0))
+
+
+def _judged(decision: Decision | None, approved: Approved | None) -> dict[str, Any]:
+    """What the policy said, and who was asked."""
+    told: dict[str, Any] = {}
+    if decision is not None:
+        told["decision"] = {"verdict": decision.verdict, "rule": _short(decision.rule, 0), "risk": decision.risk}
+    if approved is not None:
+        told["approved"] = _short(msgspec.to_builtins(approved), 1)
+    return told
+
+
 def _note(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
-    return {"event": "note", "kind": kind[:80], "told": _short_args(_without_proxy_users(fields))}
+    told = _short_args(_without_proxy_users(fields))
+    return {"event": "note", "kind": kind[:80], "told": told}
+
+
+def _least(fields: dict[str, Any]) -> dict[str, Any]:
+    """What a record needs to be found and understood, when all of it would be too much."""
+    kept = {key: _short(value, 1) for key, value in fields.items() if key not in ("args", "urls", "aims", "told")}
+    return {**kept, "cut": True}
 
 
 def _public(question: Question) -> dict[str, Any]:

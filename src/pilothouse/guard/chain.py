@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,15 @@ import msgspec
 
 START = "0" * 64
 _SEAL = re.compile(rb'(.*),"hash":"([0-9a-f]{64})"\}', re.DOTALL)
-_TAIL_BYTES = 131_072
+MAX_TAIL_BYTES = 131_072
+_MAX_FAULTS = 100
+_READ_AGAIN = 5
+# What else a record of a kind must have for us to follow it.
+_KINDS: dict[str, dict[str, type]] = {
+    "after": {"of": int},
+    "torn": {"bytes": int},
+    "dropped": {"last": int, "digest": str},
+}
 
 
 class Link(NamedTuple):
@@ -28,16 +36,31 @@ class Link(NamedTuple):
     torn_bytes: int = 0
 
 
+class Fault(msgspec.Struct, frozen=True):
+    """Where the chain is broken: the line of a file, and the last record before it that is sound."""
+
+    file: str
+    line: int
+    after: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.why}"
+
+
 class Report(msgspec.Struct):
-    """What `verify` found; the chain is whole when there are no faults."""
+    """What `verify` found; the chain is whole when there are no faults. `seen` are those of the asked hashes."""
 
     records: int = 0
     first: int = 0
     last: int = 0
+    last_time: str = ""
     digest: str = START
     torn: int = 0
+    dropped: int = 0
     unfinished: list[int] = []
-    faults: list[str] = []
+    faults: list[Fault] = []
+    seen: list[str] = []
 
     @property
     def whole(self) -> bool:
@@ -56,7 +79,17 @@ def unseal(line: bytes) -> dict[str, Any] | None:
     found = _SEAL.fullmatch(line.rstrip(b"\n"))
     if not found or hashlib.sha256(found[1]).hexdigest() != found[2].decode():
         return None
-    return json.loads(line)
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if _is_record(record) else None
+
+
+def _is_record(record: Any) -> bool:
+    """A hash proves nothing about who made it: what others sealed must not break those who read."""
+    kinds = {"n": int, "event": str, "time": str, "prev": str, "hash": str, **_KINDS.get(str(record.get("event")), {})}
+    return all(isinstance(record.get(name), kind) for name, kind in kinds.items())
 
 
 def rotated_name(path: Path, number: int) -> Path:
@@ -82,7 +115,7 @@ def last(path: Path) -> Link:
 def last_of(path: Path) -> Link:
     """The last whole record of one file."""
     torn = 0
-    for limit in (_TAIL_BYTES, None):
+    for limit in (MAX_TAIL_BYTES, None):
         torn = 0
         for line in reversed(_lines(path, limit)):
             if record := unseal(line):
@@ -103,27 +136,60 @@ def tail(path: Path, count: int) -> list[dict[str, Any]]:
     return found[::-1]
 
 
-def verify(paths: Sequence[Path]) -> Report:
-    """Read the files of a log, oldest first, and say whether anything was changed, removed or inserted."""
-    reader = _Reader()
-    for path in paths:
-        for number, line in enumerate(_lines(path, None), 1):
-            reader.read(line, f"{path.name}:{number}")
-    return reader.finish()
+def records(path: Path) -> Iterator[dict[str, Any]]:
+    """Every whole record of a log, oldest first."""
+    for one in files(path):
+        yield from (record for _, record in read(one) if record)
+
+
+def read(path: Path) -> Iterator[tuple[bytes, dict[str, Any] | None]]:
+    """The lines of one file, each with its record; None where there is none, or it was changed."""
+    for line in _lines(path, None):
+        yield line, unseal(line)
+
+
+def verify(paths: Sequence[Path], *, part: bool = False, seen: Collection[str] = ()) -> Report:
+    """Read the files of a log, oldest first, and say whether anything was changed, removed or inserted.
+
+    A `part` may begin anywhere. `seen` are hashes that somebody noted down earlier: the report says which it met.
+    """
+    return verify_lines(((path.name, _lines(path, None)) for path in paths), part=part, seen=seen)
+
+
+def verify_lines(named: Iterable[tuple[str, list[bytes]]], *, part: bool = False, seen: Collection[str] = ()) -> Report:
+    """The same for files that somebody has read already."""
+    reader = _Reader(frozenset(seen))
+    for name, lines in named:
+        for number, line in enumerate(lines, 1):
+            reader.read(line, (name, number))
+    return reader.finish(part=part)
+
+
+def verify_log(path: Path, *, seen: Collection[str] = ()) -> Report:
+    """`verify` for a whole log, also while a daemon writes it: if it rotated meanwhile, it is read again."""
+    report, read = verify(found := files(path), seen=seen), 1
+    while not report.whole and found != files(path) and read < _READ_AGAIN:
+        report, read = verify(found := files(path), seen=seen), read + 1
+    return report
+
+
+Place = tuple[str, int]  # a file and a line of it
 
 
 class _Reader:
     """Follows the chain line by line."""
 
-    def __init__(self) -> None:
+    def __init__(self, seen: frozenset[str]) -> None:
         self.report = Report()
+        self._seen = seen
         self._before_first = Link(0, START)
+        self._first_place = ("", 0)
         self._open: set[int] = set()
         self._dropped: set[Link] = set()
         self._bad_bytes = 0
-        self._bad_place = ""
+        self._bad_place: Place | None = None
 
-    def read(self, line: bytes, place: str) -> None:
+    def read(self, line: bytes, place: Place) -> None:
         record = unseal(line)
         if record is None:
             self._bad_place = self._bad_place or place
@@ -134,17 +200,26 @@ class _Reader:
         if self._bad_place:
             self._judge_bad_lines(record)
         elif self.report.records and (record["prev"], record["n"]) != (self.report.digest, self.report.last + 1):
-            self.report.faults.append(f"{place}: record {record['n']} does not follow record {self.report.last}")
+            self._fault(place, f"record {record['n']} does not follow record {self.report.last}")
+        if not self.report.records:
+            self._first_place = place
         self._take(record)
 
-    def finish(self) -> Report:
+    def finish(self, *, part: bool) -> Report:
         report = self.report
         if self._bad_place:
-            report.faults.append(f"{self._bad_place}: changed, or no record")
-        if report.records and self._before_first not in self._dropped | {Link(0, START)}:
-            report.faults.append(f"the log begins with record {report.first}, and nothing says where those before are")
+            self._fault(self._bad_place, "changed, or no record")
+        if report.records and not part and self._before_first not in self._dropped | {Link(0, START)}:
+            why = f"the log begins with record {report.first}, and nothing says where those before are"
+            file, line = self._first_place
+            report.faults.insert(0, Fault(file, line, 0, why))
         report.unfinished = sorted(self._open)
         return report
+
+    def _fault(self, place: Place, why: str) -> None:
+        if len(self.report.faults) < _MAX_FAULTS:
+            file, line = place
+            self.report.faults.append(Fault(file, line, self.report.last, why))
 
     def _judge_bad_lines(self, record: dict[str, Any]) -> None:
         """Half a line is excused by the record that was written when the log was opened next."""
@@ -152,12 +227,13 @@ class _Reader:
         if excused and record["prev"] == self.report.digest:
             self._settle_torn()
         else:
-            self.report.faults.append(f"{self._bad_place}: changed, or no record")
-            self._bad_place, self._bad_bytes = "", 0
+            assert self._bad_place
+            self._fault(self._bad_place, "changed, or no record")
+            self._bad_place, self._bad_bytes = None, 0
 
     def _settle_torn(self) -> None:
         self.report.torn += 1
-        self._bad_place, self._bad_bytes = "", 0
+        self._bad_place, self._bad_bytes = None, 0
 
     def _take(self, record: dict[str, Any]) -> None:
         report = self.report
@@ -165,13 +241,16 @@ class _Reader:
             report.first = record["n"]
             self._before_first = Link(record["n"] - 1, record["prev"])
         report.records += 1
-        report.last, report.digest = record["n"], record["hash"]
+        report.last, report.digest, report.last_time = record["n"], record["hash"], record["time"]
+        if record["hash"] in self._seen:
+            report.seen.append(record["hash"])
         if record["event"] == "before":
             self._open.add(record["n"])
         elif record["event"] == "after":
             self._open.discard(record["of"])
         elif record["event"] == "dropped":
             self._dropped.add(Link(record["last"], record["digest"]))
+            report.dropped = max(report.dropped, record["last"])
 
 
 def _lines(path: Path, limit: int | None) -> list[bytes]:

@@ -11,14 +11,23 @@ import re
 import secrets
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
 from pilothouse.errors import Failure
+from pilothouse.written import create
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _MAX_BYTES = 4096
 # A link may lead anywhere, and opening a named pipe would wait for ever.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _log = logging.getLogger(__name__)
+
+
+class Key(NamedTuple):
+    """One that was just made."""
+
+    secret: str
+    path: Path
 
 
 class Keys:
@@ -36,9 +45,38 @@ class Keys:
         """The secret of the person's key, made if there is none yet."""
         return _read_or_make(self._home / "person.key")
 
+    def add(self, name: str) -> Key:
+        """A new agent key; one that is there already is not shown again, for whoever asks may be another."""
+        path = self._path(name)
+        if path.exists():
+            raise Failure(
+                "bad_request",
+                f"there is a key {name} already, in {path}",
+                suggestions=[
+                    f"pilothouse key revoke {name}  # then add it again, if it was lost",
+                    "or choose another name",
+                ],
+            )
+        return Key(_make(path), path)
+
+    def revoke(self, name: str) -> None:
+        """The key opens nothing from now on; what a door is still saying to it ends too."""
+        try:
+            self._path(name).unlink()
+        except FileNotFoundError:
+            known = ", ".join(self.names())
+            hint = f"keys: {known}" if known else "there is none"
+            raise Failure("not_found", f"there is no key {name}", suggestions=[hint]) from None
+        except OSError as error:
+            raise Failure("system", f"cannot remove the key {name}: {error.strerror}") from None
+
+    def made_at(self, name: str) -> float:
+        """When, in seconds since 1970: a key file is written once."""
+        return self._path(name).stat().st_mtime
+
     def names(self) -> list[str]:
         """The agent keys that exist."""
-        more = sorted(path.stem for path in (self._home / "keys").glob("*.key") if _NAME.fullmatch(path.stem))
+        more = sorted(path.stem for path in (self._home / "keys").glob("*.key") if _is_name(path.stem))
         return (["default"] if self._path("default").exists() else []) + [name for name in more if name != "default"]
 
     def who(self, secret: str) -> str | None:
@@ -67,9 +105,14 @@ class Keys:
         return [(f"agent:{name}", self._path(name)) for name in self.names()] + [("person", self._home / "person.key")]
 
     def _path(self, name: str) -> Path:
-        if not _NAME.fullmatch(name):
+        if not _is_name(name):
             raise Failure("bad_request", f"{name[:40]!r} is no key name: use a-z, 0-9, - and _, at most 32")
         return self._home / "agent.key" if name == "default" else self._home / "keys" / f"{name}.key"
+
+
+def _is_name(name: str) -> bool:
+    """An agent called `person` would look like one in the log."""
+    return _NAME.fullmatch(name) is not None and name != "person"
 
 
 def _read_or_make(path: Path) -> str:
@@ -78,22 +121,13 @@ def _read_or_make(path: Path) -> str:
 
 
 def _make(path: Path) -> str:
-    """Written beside and linked into place: two daemons that start together agree, and nobody reads half a key."""
+    """Two daemons that start together agree: what the first one made is read by both."""
     secret = secrets.token_urlsafe(32)
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secret + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(draft, path)
-    except FileExistsError:
-        pass
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        create(path, f"{secret}\n".encode())
     except OSError as error:
         raise Failure("system", f"cannot make the key file {path}: {error.strerror}") from None
-    finally:
-        draft.unlink(missing_ok=True)
     found = _read(path)
     if found is None:
         raise Failure("system", f"the key file {path} vanished while it was made")

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pilothouse.errors import Failure
+from pilothouse.written import create, replace
 
 MAX_BYTES = 64_000_000
 _MAGIC = b"pilothouse-state-1\n"
@@ -51,7 +52,7 @@ class Vault:
             raise Failure("over_limit", f"{len(data)} bytes are too many to keep: at most {MAX_BYTES}")
         sealed = self._sealed(name, data)
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        _replace(path, sealed)
+        _put(path, sealed, replace)
         return path
 
     def get(self, name: str) -> bytes:
@@ -139,7 +140,7 @@ class Vault:
         text = base64.urlsafe_b64encode(key).decode()
         if keyring and self._lies_in(keyring, text):
             return key
-        _create(self._file, f"{text}\n".encode())
+        _put(self._file, f"{text}\n".encode(), create)
         return self._decoded(_read(self._file, 1000) or b"")  # another daemon of this home may have been first
 
     def _lies_in(self, keyring: Any, text: str) -> bool:
@@ -203,36 +204,8 @@ def _read(path: Path, most: int) -> bytes | None:
         return file.read(most)
 
 
-def _create(path: Path, data: bytes) -> None:
-    """Only if there is none; whole or not at all."""
-    draft = _draft(path, data)
+def _put(path: Path, data: bytes, put: Callable[[Path, bytes], bool]) -> None:
     try:
-        os.link(draft, path)
-    except FileExistsError:
-        return
+        put(path, data)
     except OSError as error:
         raise Failure("system", f"cannot write {path}: {error.strerror}") from None
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    draft = _draft(path, data)
-    try:
-        os.replace(draft, path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise Failure("system", f"cannot write {path}: {error.strerror}") from None
-
-
-def _draft(path: Path, data: bytes) -> Path:
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise Failure("system", f"cannot write {path}: {error.strerror}") from None
-    return draft

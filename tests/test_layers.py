@@ -31,8 +31,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "guard": {"tool", "config", "result", "tables", "written", "errors"},
     "tools": {"browser", "profiles", "tool", "result", "errors"},
     "call": {"browser", "guard.policy", "tool", "result", "errors"},
-    "telling": {"call", "browser", "guard", "tool", "result", "errors"},
-    "gate": {"call", "telling", "guard", "browser", "cdp.connection", "metrics", "tool", "result", "errors"},
+    "envelope": set(),
+    "aiming": {"browser", "guard", "tool"},
+    "telling": {"call", "browser", "guard", "envelope", "tool", "result", "errors"},
+    "gate": {"call", "telling", "aiming", "guard", "browser", "cdp.connection", "metrics", "tool", "result", "errors"},
     "doors": {
         "call",
         "gate",

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser.aim import Held
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
 from pilothouse.guard.policy import Decision, Question
@@ -80,6 +81,7 @@ class Visit:
         self.decision: Decision | None = None
         self.record = 0
         self.hidden: frozenset[str] = frozenset()  # tabs at pages that may not be read
+        self.held: Held | None = None
 
     @property
     def elapsed_ms(self) -> float:

@@ -1,21 +1,26 @@
 """The corridor: every call of every door walks through `Gate.call`, in this order and no other.
 
-    find -> parse -> place -> decide -> ask -> decide again -> count -> record
+    find -> parse -> place -> aim -> decide -> ask -> decide again -> count -> record
          -> run -> look again -> complete -> redact -> record
 
 Above: doors. Below: guard decides, browser acts.
 """
 
 import asyncio
+import contextlib
+import functools
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from pilothouse.aiming import aimed, as_aims, pointing
+from pilothouse.browser.aim import Sight
 from pilothouse.browser.lifecycle import OwnBrowsers
+from pilothouse.browser.locate import HELD
 from pilothouse.browser.session import Options, Session
 from pilothouse.browser.sessions import OwnSessions, Sessions
 from pilothouse.browser.stream import Stream, Wanted
@@ -33,7 +38,7 @@ from pilothouse.guard.budget import Budget
 from pilothouse.guard.domains import read_domains
 from pilothouse.guard.patterns import LISTABLE
 from pilothouse.guard.pending import bound_to
-from pilothouse.guard.policy import Decision, Policy, Question, denial
+from pilothouse.guard.policy import Aim, Decision, Policy, Question, denial
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_text, redact_tree
 from pilothouse.metrics import UNKNOWN, Metrics, Sample
@@ -101,16 +106,17 @@ class Gate:
         args = self._addresses(tool, _parsed(tool, call.args))
         place = await self._placed(visit, args)
         _check_domains(visit, tool, args)
-        question = await self._permitted(visit, args)
-        self._count(visit, question)
-        visit.record = await self._audit.before(question, visit.decision)
-        seen = visit.session.watch.newest if visit.session else 0
-        try:
-            result = await self._run(visit, place, args, question)
-        except (Failure, ProtocolError, WorldGone):
-            await self._look_again(visit, question, seen)  # what went wrong is told in words of the page
-            raise
-        await self._look_again(visit, question, seen, result)
+        async with self._turn(visit, args):
+            question = await self._permitted(visit, args)
+            self._count(visit, question)
+            visit.record = await self._audit.before(question, visit.decision)
+            seen = visit.session.watch.newest if visit.session else 0
+            try:
+                result = await self._run(visit, place, args, question)
+            except (Failure, ProtocolError, WorldGone):
+                await self._look_again(visit, question, seen)  # what went wrong is told in words of the page
+                raise
+            await self._look_again(visit, question, seen, result)
         self._hide(visit)
         return completed(visit, result)
 
@@ -158,16 +164,79 @@ class Gate:
         visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
         return visit.tab
 
-    # decide, ask, count
+    @contextlib.asynccontextmanager
+    async def _turn(self, visit: Visit, args: msgspec.Struct) -> AsyncGenerator[None]:
+        """A call that has to wait for others in its tab is judged when its turn has come, on the page as it is then."""
+        tab, session = visit.tab, visit.session
+        if session:
+            session.busy += 1
+        try:
+            if tab and visit.tool and visit.tool.queued:
+                await self._bounded(visit, args, tab.turn.acquire())
+                try:
+                    yield
+                finally:
+                    tab.turn.release()
+            else:
+                yield
+        finally:
+            if session:
+                session.busy -= 1
+                session.used_at = asyncio.get_running_loop().time()
+
+    # aim, decide, ask, count
+
+    async def _aim(self, visit: Visit, args: msgspec.Struct) -> None:
+        """What it points at, if that matters to the policy."""
+        tab, session = visit.tab, visit.session
+        if tab is None or session is None or not self._policy.wants_aims(session.options.browser, session.options.mode):
+            return
+        await self._bounded(visit, args, self._look(visit, tab, args))
+
+    async def _look(self, visit: Visit, tab: Tab, args: msgspec.Struct) -> None:
+        assert visit.tool
+        if pointing(visit.tool, args) is None:
+            return
+        if visit.tool.live:
+            await tab.ready(self._left_s(visit, args))
+        visit.held = await aimed(tab, visit.tool, args)
+
+    async def _bounded(self, visit: Visit, args: msgspec.Struct, work: Awaitable[Any]) -> Any:
+        """What comes before the run shares its deadline."""
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(self._left_s(visit, args) + GRACE_S):
+                return await work
+        except TimeoutError:
+            raise await self._too_late(visit, self._deadline(visit, args) / 1000) from None
+        finally:
+            visit.placing_s += time.monotonic() - began
+
+    def _judge_late(self, question: Question, sights: tuple[Sight, ...]) -> None:
+        """A field that another one brought to light. Nobody can be asked now: half of the form is filled."""
+        decision = self._policy.decide(msgspec.structs.replace(question, aims=as_aims(sights)))
+        if decision.verdict != "allow":
+            raise Failure(
+                "denied" if decision.verdict == "deny" else "approval_denied",
+                decision.why
+                or f"{decision.rule} does not allow it unasked, and it was not there when the call was judged",
+                details={"rule": decision.rule, "risk": decision.risk},
+                suggestions=["fill it in a call of its own"],
+            )
+
+    def _left_s(self, visit: Visit, args: msgspec.Struct) -> float:
+        return max(self._deadline(visit, args) / 1000 - visit.placing_s, 0)
 
     async def _permitted(self, visit: Visit, args: msgspec.Struct) -> Question:
         """What may happen now. Whoever was asked has said yes to the page of then: it must still be there."""
+        await self._aim(visit, args)
         visit.question = question = self._question(visit, args)
         if visit.tool and visit.tool.runner_name:  # it does nothing itself: each step is asked about
             return question
         weighed = self._policy.weigh(question)
         visit.decision = weighed[-1]
         if any([await self._asked(visit, question, said) for said in weighed]):
+            await self._aim(visit, args)
             now = self._question(visit, args)
             if bound_to(now) != bound_to(question):
                 raise _replaced("while a person was asked")
@@ -176,28 +245,26 @@ class Gate:
                     raise denial(said, now.tool)
         if visit.tool and visit.tool.scope == "Tab" and not visit.tool.leaves:
             self._check_frames(visit, question)
+        if visit.held:
+            visit.held.judge = functools.partial(self._judge_late, question)
         return question
 
     async def _asked(self, visit: Visit, question: Question, decision: Decision) -> bool:
-        """The call's deadline stands still meanwhile, and its session is not idle."""
+        """The call's deadline stands still meanwhile."""
         if decision.verdict == "allow":
             return False
-        began, session, call = time.monotonic(), visit.session, visit.call
-        if session:
-            session.busy += 1
+        began, call = time.monotonic(), visit.call
         try:
             return await self.approvals.ask(
                 question, decision, progress=call.progress, dialog=call.dialog, patience_s=call.patience_s
             )
         finally:
             visit.asking_s += time.monotonic() - began
-            if session:
-                session.busy -= 1
-                session.used_at = asyncio.get_running_loop().time()
 
     def _question(self, visit: Visit, args: msgspec.Struct) -> Question:
         assert visit.tool
         session, tab, given = visit.session, visit.tab, _given(args)
+        aims = as_aims(visit.held.sights) if visit.held else ()
         return Question(
             caller=visit.call.caller.key,
             session=session.id if session else "",
@@ -206,9 +273,10 @@ class Gate:
             args=given,
             browser=session.options.browser if session else "isolated",
             mode=session.options.mode if session else "auto",
-            urls=_urls(visit.tool, tab, args),
+            urls=_urls(visit.tool, tab, args, aims),
             tab=tab.name if tab else "",
             document=tab.document.loader_id if tab else "",
+            aims=aims,
         )
 
     def _check_frames(self, visit: Visit, question: Question) -> None:
@@ -227,7 +295,7 @@ class Gate:
     def _decide_again(self, visit: Visit, tab: Tab, question: Question, args: msgspec.Struct) -> None:
         """Its turn has come, and the page may have become another one while the call waited for it."""
         assert visit.tool
-        if (tab.document.loader_id, _urls(visit.tool, tab, args)) == (question.document, question.urls):
+        if (tab.document.loader_id, _urls(visit.tool, tab, args, question.aims)) == (question.document, question.urls):
             return
         now = self._question(visit, args)
         for said in self._policy.weigh(now):
@@ -274,34 +342,25 @@ class Gate:
     # run
 
     async def _run(self, visit: Visit, place: Any, args: msgspec.Struct, question: Question) -> Result[Any]:
-        tool, session, tab = visit.tool, visit.session, visit.tab
+        tool, tab = visit.tool, visit.tab
         assert tool
         timeout_s = self._deadline(visit, args) / 1000
         left_s = max(timeout_s - visit.placing_s, 0)
         if visit.placing_s > GRACE_S / 2:
             args = _shortened(args, tool, left_s)
-        if session:
-            session.busy += 1
         try:
             # A tool made of steps has no deadline of its own: each step has one.
             async with asyncio.timeout(None if tool.runner_name else left_s + GRACE_S):
                 if tab is None:
                     self._hide(visit)
                     return await self._handle(visit, place, args)
-                if not tool.queued:
-                    return await self._on_page(visit, tab, args, left_s, question)
-                async with tab.turn:
-                    return await self._on_page(visit, tab, args, left_s, question)
+                return await self._on_page(visit, tab, args, left_s, question)
         except TimeoutError:
             raise await self._too_late(visit, timeout_s) from None
         except Failure as failure:
             if failure.code == "timeout" and tab and (why := await excuse(tab, PROBE_S)):
                 failure.message += f"; {why}"
             raise
-        finally:
-            if session:
-                session.busy -= 1
-                session.used_at = asyncio.get_running_loop().time()
 
     async def _on_page(
         self, visit: Visit, tab: Tab, args: msgspec.Struct, timeout_s: float, question: Question
@@ -322,7 +381,11 @@ class Gate:
             extra[tool.progress_name] = visit.call.progress or _no_progress
         if tool.runner_name:
             extra[tool.runner_name] = self._runner(visit)
-        return await tool.handler(place, **_given_to(tool, args), **extra)
+        token = HELD.set(visit.held)
+        try:
+            return await tool.handler(place, **_given_to(tool, args), **extra)
+        finally:
+            HELD.reset(token)
 
     def _runner(self, visit: Visit) -> Callable[[str, dict[str, Any]], Any]:
         async def run(name: str, args: dict[str, Any]) -> Step:
@@ -479,14 +542,14 @@ def _access(tool: Tool, given: dict[str, Any]) -> Access:
     return Access.SENSITIVE if tool.sensitive & given.keys() else tool.access
 
 
-def _urls(tool: Tool, tab: Tab | None, args: msgspec.Struct) -> tuple[str, ...]:
-    """The live document, the frame that is worked in, and the addresses among the arguments.
+def _urls(tool: Tool, tab: Tab | None, args: msgspec.Struct, aims: tuple[Aim, ...] = ()) -> tuple[str, ...]:
+    """The live document, the frames that are worked in, and the addresses among the arguments.
 
     Who leaves a page needs no leave of that page.
     """
     there = [tab.url, tab.frame.url if tab.frame else ""] if tab and not tool.leaves else []
     given = [getattr(args, name) for name in tool.url_names]
-    return tuple(dict.fromkeys(url for url in (*there, *given) if url))
+    return tuple(dict.fromkeys(url for url in (*there, *given, *(aim.url for aim in aims)) if url))
 
 
 def _tab_told_of(session: Session, result: Result[Any] | None) -> Tab | None:

@@ -1,6 +1,7 @@
 """What a caller is told: the result or the error, completed with news nobody has heard yet, cleaned and redacted.
 
-Above: the gate. Below: call, guard's redaction, result.
+Above: the gate. Below: call, guard's redaction, envelope, result. Lines of ours quote what a page says, each in one
+line; a page's own text stands in an envelope.
 """
 
 import time
@@ -8,16 +9,18 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.browser.navigate import short
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.watch import Event
 from pilothouse.call import Answer, Visit
+from pilothouse.envelope import enveloped
 from pilothouse.errors import Failure
 from pilothouse.guard.redact import REGISTERED, SAID, SHOWN, Degree, redact_text, redact_tree
-from pilothouse.result import Result, clean, clean_tree
+from pilothouse.result import Result, clean, clean_tree, plain_url, quoted
 from pilothouse.tool import Tool
 
 EVENTS_SHOWN = 8
+DIALOG_CHARS = 500
+EVENT_CHARS = 400
 
 
 def completed(visit: Visit, result: Result[Any]) -> Answer:
@@ -35,7 +38,7 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
     text = redact_text(clean("\n".join(lines)))
     return Answer(
         tool=visit.call.tool,
-        text="\n".join(part for part in (text, page) if part),
+        text="\n".join(part for part in (text, _wrapped(visit, page)) if part),
         data={**data, **redact_tree(clean_tree(news))},
         images=result.images,
         session=visit.session.id if visit.session else "",
@@ -47,6 +50,10 @@ def _degree(tool: Tool) -> Degree:
     return REGISTERED if tool.reveals or tool.runner_name else SHOWN if tool.shows else SAID
 
 
+def _wrapped(visit: Visit, page: str) -> str:
+    return enveloped(page, visit.tab.url if visit.tab else "") if page else ""
+
+
 def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
     """What changed and what happened that no result has told of yet."""
     session, tab = visit.session, visit.tab
@@ -54,8 +61,8 @@ def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
         return
     if tab and not tab.closed and tab.url != tab.told_url:
         tab.told_url = data["url"] = tab.url
-        if short(tab.url) not in "\n".join(lines):
-            lines.append(f'now at {short(tab.url)} "{tab.title}"')
+        if plain_url(tab.url, 300) not in "\n".join(lines):
+            lines.append(f"now at {plain_url(tab.url, 300)} {quoted(tab.title)}")
     events = [event for event in session.watch.unseen() if event.kind != "navigation" and not _is_hidden(event, visit)]
     if events:
         data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
@@ -73,14 +80,13 @@ def failed(visit: Visit, failure: Failure) -> Answer:
         metadata |= {"tab": tab.name, "url": tab.url}
     data: dict[str, Any] = {"error": failure.to_dict(**metadata)}
     lines = [failure.to_text()]
-    if failure.details.get("candidates"):
-        lines += ["nearest on the page:", *failure.details["candidates"]]
     if failure.code == "dialog_open":
-        lines.append(f'it says "{failure.details["message"]}"')
+        lines.append(f"it says {quoted(failure.details['message'], DIALOG_CHARS)}")
     _add_news(visit, lines, data)
+    text, page = redact_text(clean("\n".join(lines))), redact_text(clean("\n".join(_near(failure))))
     return Answer(
         tool=visit.call.tool,
-        text=redact_text(clean("\n".join(lines))),
+        text="\n".join(part for part in (text, _wrapped(visit, page)) if part),
         data=redact_tree(clean_tree(data)),
         failed=True,
         status=failure.status,
@@ -88,15 +94,22 @@ def failed(visit: Visit, failure: Failure) -> Answer:
     )
 
 
+def _near(failure: Failure) -> list[str]:
+    """What the page has instead of what was asked for."""
+    candidates = failure.details.get("candidates")
+    return ["nearest on the page:", *candidates] if candidates else []
+
+
 def _event_lines(events: list[Event], tab: Tab | None, urls: dict[str, str]) -> list[str]:
     lines: list[str] = []
     for event in events[-EVENTS_SHOWN:]:
         where = f" in {event.tab}" if tab and event.tab != tab.name and event.kind != "tab_opened" else ""
-        line = f"{event.kind.replace('_', ' ')}{where}: {event.text}"
+        said = quoted(event.text, EVENT_CHARS) if event.kind == "console_error" else event.text
+        line = f"{event.kind.replace('_', ' ')}{where}: {said}"
         if event.kind == "dialog":
             line += " (answer with handle_dialog)"
         if event.kind == "tab_opened" and event.tab in urls:
-            line += f": {urls[event.tab] or 'still empty'}"
+            line += f": {plain_url(urls[event.tab]) or 'still empty'}"
         if line not in lines:
             lines.append(line)
     if len(events) > EVENTS_SHOWN:

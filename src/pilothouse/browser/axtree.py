@@ -16,6 +16,7 @@ from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import World
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
+from pilothouse.result import quoted
 
 TIMEOUT_S = 20.0
 MAX_TEXT = 200
@@ -40,7 +41,8 @@ class Node(msgspec.Struct, omit_defaults=True):
     depth: int = 0
 
     def line(self) -> str:
-        words = [self.role, f'"{self.name}"' if self.name else "", self.ref, f'="{self.value}"' if self.value else ""]
+        name, value = quoted(self.name) if self.name else "", f"={quoted(self.value)}" if self.value else ""
+        words = [self.role, name, self.ref, value]
         return "  " * self.depth + " ".join(word for word in [*words, *self.states] if word)
 
 

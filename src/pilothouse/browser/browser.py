@@ -23,6 +23,7 @@ from pilothouse.browser.terms import Terms
 from pilothouse.browser.workers import Workers
 from pilothouse.cdp.connection import Channel, Connection, ProtocolError
 from pilothouse.errors import Failure
+from pilothouse.result import quoted
 
 OPEN_TIMEOUT_S = 10.0
 ANSWER_S = 5.0
@@ -190,7 +191,7 @@ class Context:
         params = {**params, "suggestedFilename": self.terms.redact_text(params["suggestedFilename"])}
         self.downloads.begin(params, tab.name)
         if self.owner:
-            self.owner.report("download", tab.name, f'"{params["suggestedFilename"]}" started', params["guid"])
+            self.owner.report("download", tab.name, f"{quoted(params['suggestedFilename'])} started", params["guid"])
         self._cut_off_if_full(params["guid"])  # a small one is whole before it is heard of again
 
     def download_moves(self, params: dict[str, Any]) -> None:
@@ -204,7 +205,7 @@ class Context:
             if ended.id in self._over_quota:
                 tail = f": files of a session end at {self.terms.quota_bytes} bytes"
                 self._over_quota.discard(ended.id)
-            said = f'"{ended.name}" {ended.state} ({ended.received_bytes} bytes){tail}'
+            said = f"{quoted(ended.name)} {ended.state} ({ended.received_bytes} bytes){tail}"
             self.owner.report("download", ended.tab, said, ended.id)
         elif not ended:
             self._cut_off_if_full(params["guid"])

@@ -7,13 +7,14 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.browser import confide
+from pilothouse.browser import confide, keys
 from pilothouse.browser import input as hand
 from pilothouse.browser.locate import Element
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import WorldGone
 from pilothouse.errors import Failure
+from pilothouse.result import quoted
 
 _TRUE = {"true", "on", "yes", "1", "checked"}
 _FALSE = {"false", "off", "no", "0", "", "unchecked"}
@@ -70,7 +71,7 @@ async def _confide(tab: Tab, element: Element, name: str, clear: bool) -> Filled
 
 async def enter(element: Element, value: str, clear: bool) -> dict[str, Any]:
     """The field behind an element, focused; a value that it cannot take is refused while it still has its old one."""
-    options = {"clear": clear, "value": value[:LONGEST_NUMBER]}
+    options = {"clear": clear, "value": value[:LONGEST_NUMBER], "seal": element.seal}
     field = await element.world.call("enter", element.local, options, timeout=hand.CHECK_TIMEOUT_S)
     if field.get("fail") == "refused":
         raise _refused(element, field["type"], value)
@@ -79,7 +80,7 @@ async def enter(element: Element, value: str, clear: bool) -> dict[str, Any]:
 
 
 async def choose(tab: Tab, element: Element, values: list[str]) -> tuple[Filled, list[str]]:
-    field = await element.world.call("enter", element.local, timeout=hand.CHECK_TIMEOUT_S)
+    field = await element.world.call("enter", element.local, {"seal": element.seal}, timeout=hand.CHECK_TIMEOUT_S)
     hand.raise_if_unfit(element, field)
     values = await confide.choices(tab, element, values)
     mark = Mark(tab, element.frame)
@@ -92,7 +93,7 @@ async def _type(tab: Tab, value: str, clear: bool) -> None:
     if value:
         await hand.insert_text(tab, value)
     elif clear:
-        await hand.press_key(tab, "Delete")
+        await hand.stroke(tab, keys.strokes("Delete"))
 
 
 async def _choose(element: Element, local: int, values: list[str]) -> list[str]:
@@ -131,7 +132,7 @@ async def _put(element: Element, local: int, value: str) -> str:
     answer = await element.world.call("put", local, value)
     if answer.get("fail"):
         raise _refused(element, answer["type"], value)
-    return f'the field now holds "{answer["value"][:80]}"' if answer["changed"] else ""
+    return f"the field now holds {quoted(answer['value'], 80)}" if answer["changed"] else ""
 
 
 def _refused(element: Element, kind: str, value: str) -> Failure:
@@ -155,4 +156,4 @@ async def difference(element: Element, local: int, value: str, clear: bool) -> s
         return "" if now["length"] == len(value) else f"the field holds {now['length']} characters now"
     held = str(now["value"])
     same = held == value or " ".join(held.split()) == " ".join(value.split())
-    return "" if same else f'the field now holds "{held[:80]}"'
+    return "" if same else f"the field now holds {quoted(held, 80)}"

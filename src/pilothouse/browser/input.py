@@ -12,7 +12,7 @@ import msgspec
 
 from pilothouse.browser import keys
 from pilothouse.browser.frames import Frame
-from pilothouse.browser.locate import Element, stale
+from pilothouse.browser.locate import HELD, Element, stale
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
 from pilothouse.cdp.connection import Channel, ProtocolError
@@ -28,6 +28,7 @@ _WHY = {
     "readonly": "it is read-only",
     "outside": "it cannot be scrolled into view",
     "not_editable": "it is nothing that can be filled",
+    "changed": "it is not any more what it was when it was judged, and nothing was done",
     "no_focus": "it does not take the focus",
     "no_files": "it takes no files (name the <input type=file>, or click what opens a chooser and give no target)",
 }
@@ -53,7 +54,8 @@ async def aim(tab: Tab, element: Element, *, enabled: bool = True, on_page: bool
     `on_page` counts from the corner of the page, whatever process the element's frame runs in: a movement from one
     frame to another needs one system for both ends.
     """
-    spot = await element.world.call("check", element.local, {"enabled": enabled}, timeout=CHECK_TIMEOUT_S)
+    options = {"enabled": enabled, "seal": element.seal}
+    spot = await element.world.call("check", element.local, options, timeout=CHECK_TIMEOUT_S)
     raise_if_unfit(element, spot)
     inner, outer = await _on_channel(tab, element, spot["x"], spot["y"])
     channel = tab.channel if on_page else element.frame.channel
@@ -118,6 +120,8 @@ async def click_at(tab: Tab, x: float, y: float, *, button: str, count: int) -> 
             suggestions=["scroll first, or click a target"],
         )
     where = Aim(tab.channel, x, y, spot["role"], spot["name"], "")
+    if held := HELD.get():
+        await held.confirm_point(tab, x, y)
     mark = Mark(tab, main)
     await press(tab, where, button=button, count=count, modifiers=())
     await settle(tab, mark)
@@ -125,7 +129,7 @@ async def click_at(tab: Tab, x: float, y: float, *, button: str, count: int) -> 
 
 
 async def focus(tab: Tab, element: Element) -> Aim:
-    spot = await element.world.call("focus", element.local, timeout=CHECK_TIMEOUT_S)
+    spot = await element.world.call("focus", element.local, {"seal": element.seal}, timeout=CHECK_TIMEOUT_S)
     raise_if_unfit(element, spot)
     await settle(tab, Mark(tab, element.frame))
     return Aim(element.frame.channel, 0, 0, spot["role"], spot["name"], note_of(element, spot))
@@ -144,6 +148,8 @@ async def press(tab: Tab, where: Aim, *, button: str, count: int, modifiers: Ite
 async def press_key(tab: Tab, combination: str, count: int = 1, frame: Frame | None = None) -> None:
     """`frame` is where the focus is, if that is known."""
     strokes = keys.strokes(combination)
+    if held := HELD.get():
+        await held.confirm(tab, enter=True)
     mark = Mark(tab, frame or tab.frame or tab.frames.main)
     await stroke(tab, [one for _ in range(count) for one in strokes])
     await settle(tab, mark)

@@ -3,6 +3,9 @@
 Above: input, fill, capture, tools. Below: tab, frames, refs, world.
 """
 
+from contextvars import ContextVar
+from typing import Protocol
+
 import msgspec
 
 from pilothouse.browser.frames import Frame
@@ -11,22 +14,43 @@ from pilothouse.browser.tab import Tab
 from pilothouse.browser.unseen import open_roots
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.errors import Failure
+from pilothouse.result import quoted
 
 LOCATE_TIMEOUT_S = 10.0
 
 
 class Element(msgspec.Struct, frozen=True):
-    """One element of one document. `note` tells what the caller should know about how it was found."""
+    """One element of one document. `note` tells what the caller should know about how it was found; `seal` what it was
+    judged by, and has to be still when something is done to it."""
 
     frame: Frame
     world: World
     local: int
     ref: str
     note: str = ""
+    seal: str = ""
+
+
+class Hold(Protocol):
+    """What a call was judged by before it ran: see aim."""
+
+    async def element(self, tab: Tab, target: str | list[str]) -> Element: ...
+    async def confirm(self, tab: Tab, *, enter: bool) -> None: ...
+    async def confirm_point(self, tab: Tab, x: float, y: float) -> None: ...
+    def confirm_dialog(self, tab: Tab) -> None: ...
+
+
+HELD: ContextVar[Hold | None] = ContextVar("held", default=None)  # by the call that runs in this context
 
 
 async def locate(tab: Tab, target: str | list[str]) -> Element:
-    """The element that a target names; of several alternatives, the first that is there."""
+    """The element that a target names; if the call was judged by it, that very one."""
+    held = HELD.get()
+    return await (held.element(tab, target) if held else find(tab, target))
+
+
+async def find(tab: Tab, target: str | list[str]) -> Element:
+    """Of several alternatives, the first that is there."""
     alternatives = [target] if isinstance(target, str) else target
     if not alternatives:
         raise Failure("bad_request", "the list of targets is empty")
@@ -122,7 +146,7 @@ async def _not_found(tab: Tab, frame: Frame, query: str) -> Failure:
     if world := frame.world:
         try:
             nearest = await world.call("nearest", query, 5, timeout=2)
-            lines = [f'{one["role"]} "{one["name"]}" {one["ref"]}' for one in nearest]
+            lines = [f"{one['role']} {quoted(one['name'])} {one['ref']}" for one in nearest]
             candidates = [tab.refs.render(world.uid, line) for line in lines]
         except (WorldGone, Failure):
             candidates = []  # the error itself matters more than its decoration

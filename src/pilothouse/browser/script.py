@@ -13,6 +13,7 @@ from pilothouse.browser.settle import Mark, settle_script
 from pilothouse.browser.tab import Tab
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
+from pilothouse.result import quoted
 
 # Callers' text may be long and odd: nothing here ever goes back over what it has read.
 _FUNCTION = re.compile(
@@ -23,6 +24,7 @@ _BREAK = re.compile(r"[;\n]\s*+")
 # A line that begins with another sign may go on with the line before it.
 _BEGINS = re.compile(r"[\w$\"'{!]")
 MOST_SPLITS = 5
+MAX_THROWN = 500
 # What JSON would turn into {}: elements as their source, collections as lists.
 _PLAIN = """((value) => {
   const source = (one) => one instanceof Element ? one.outerHTML.slice(0, 1000) : one.textContent;
@@ -193,6 +195,6 @@ def _thrown(details: dict[str, Any]) -> Failure:
     place: dict[str, Any] = next(iter(details.get("stackTrace", {}).get("callFrames", [])), details)
     return Failure(
         "page_error",
-        message.partition("\n    at ")[0][:1000],
+        quoted(message.partition("\n    at ")[0], MAX_THROWN),
         details={"line": place.get("lineNumber", 0) + 1, "column": place.get("columnNumber", 0) + 1},
     )

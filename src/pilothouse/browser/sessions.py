@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -353,7 +354,8 @@ class OwnSessions:
 
 def _told(session: Session) -> str:
     kind = f"profile {session.options.profile}" if session.options.profile else session.options.browser
-    return f"{kind}, {session.current.url[:100]}" if session.current and session.current.url else kind
+    host = urlsplit(session.current.url).netloc[:100] if session.current else ""
+    return f"{kind}, at {host}" if host else kind
 
 
 def _only(sessions: list[Session]) -> Session | None:

@@ -23,6 +23,7 @@ from pilothouse.browser.unseen import open_roots, tell_listeners
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
+from pilothouse.result import plain_url, quoted
 
 DEFAULT_BUDGET = 2500
 DIFF_SHARE = 0.4
@@ -205,7 +206,11 @@ def _above(lines: Lines, index: int) -> list[str]:
 def _page(tab: Tab, options: Options, part: _Part, lines: list[str], note: list[str]) -> Snapshot:
     """Header, lines and the hint at what is left, together within the budget."""
     unread = _unread(tab.seen, options.page, lines)
-    head = [*note, clip(f'{part.url}  "{part.title}"', options.budget // 3)] if options.page == 1 else []
+    head = (
+        [*note, clip(f"{plain_url(part.url)}  {quoted(part.title, 300)}", options.budget // 3)]
+        if options.page == 1
+        else []
+    )
     room = options.budget - tokens("\n".join([*head, _more(options, part, len(unread))])) - 2
     count = fitting(unread, room)
     tab.seen.pages[options.page] = unread[:count]

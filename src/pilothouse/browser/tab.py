@@ -25,6 +25,7 @@ from pilothouse.browser.terms import Terms
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
+from pilothouse.result import quoted
 
 REVIVE_TIMEOUT_S = 5.0
 ERRORS_TOLD_PER_SECOND = 5
@@ -448,7 +449,7 @@ class Tab:
 
     def _dialog_opening(self, params: dict[str, Any]) -> None:
         self.dialog = Dialog(params["type"], params["message"][:2000], params.get("defaultPrompt", ""))
-        self._home.report("dialog", self, f'{self.dialog.kind} "{self.dialog.message}"')
+        self._home.report("dialog", self, f"{self.dialog.kind} {quoted(self.dialog.message, 400)}")
         for channel in self.channels():
             channel.interrupt(self._dialog_failure(self.dialog))
         self.signal.stir()

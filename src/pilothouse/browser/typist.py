@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from pilothouse.browser import confide, fill, keys
 from pilothouse.browser import input as hand
-from pilothouse.browser.locate import Element
+from pilothouse.browser.locate import HELD, Element
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
@@ -44,6 +44,8 @@ async def _keys(tab: Tab, text: str, delay_s: float, report: Report) -> None:
         if index and delay_s:
             await tab.signal.until(lambda: tab.hindrance() or tab.document is not document, delay_s)
         _check(tab, tab.document is document, index, len(text))
+        if character == "\n" and (held := HELD.get()):
+            await held.confirm(tab, enter=True)
         await hand.stroke(tab, keys.typed(character))
         if loop.time() - told > REPORT_S:
             told = loop.time()

@@ -41,7 +41,7 @@ def _kept(folder: files.Folder, contents: list[tuple[str, bytes]]) -> list[Path]
 
 
 async def _into_element(element: Element, chosen: list[Path]) -> None:
-    field = await element.world.call("fileField", element.local)
+    field = await element.world.call("fileField", element.local, {"seal": element.seal})
     raise_if_unfit(element, field)
     if len(chosen) > 1 and not field["multiple"]:
         raise Failure("bad_request", f"{element.ref} takes one file only")

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from pilothouse.guard import sensitive
 from pilothouse.guard.address import Address, unwrap
 from pilothouse.guard.judgement import TEMPLATES, Judge
 from pilothouse.guard.patterns import Hosts, Pattern, names, place_of
@@ -39,7 +40,7 @@ class Policy:
         self.problem = ""  # why the file's newest text does not hold; empty: it does
         self._own_ports = own_ports
         self._private = private
-        self._assess = assess or by_access
+        self._assess = assess or sensitive.assess
         self._followers: list[Callable[[], None]] = []
         self._judge = lru_cache(maxsize=32)(self._make_judge)
 
@@ -75,6 +76,10 @@ class Policy:
     def decide(self, question: Question) -> Decision:
         """The strictest of all that is said."""
         return self.weigh(question)[-1]
+
+    def wants_aims(self, browser: str, mode: str) -> bool:
+        """Whether what a call points at could change any answer; if not, nobody looks."""
+        return self._judge(browser, mode).mode != "readonly"
 
     def decide_document(self, browser: str, mode: str, url: str) -> Decision:
         """May a tab be at this address, and what it shows be told?"""
@@ -181,12 +186,6 @@ class Allowed:
 
     def admit(self, host: str, port: int) -> bool:
         return self._judge().host(host, port).verdict == "allow"
-
-
-def by_access(question: Question, patterns: tuple[Any, ...]) -> tuple[Risk, str]:
-    """The risk of a tool, whatever it points at."""
-    risks: dict[Access, Risk] = {Access.WRITE: "low", Access.SENSITIVE: "medium"}
-    return risks.get(question.access, "none"), ""
 
 
 def _destinations(question: Question) -> list[str]:

@@ -48,7 +48,7 @@ async def batch(
         if done.failed:
             raise _stopped(index, len(steps), step.tool, done.data["error"], lines, results)
         lines.append(f"{index + 1}. {step.tool}: {done.text}")
-    return Result("", Steps(results), page="\n".join(lines))
+    return Result("\n".join(lines), Steps(results))  # each step has put the page's text into an envelope already
 
 
 def _stopped(

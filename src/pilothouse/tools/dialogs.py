@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from pilothouse.browser.locate import HELD
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
@@ -26,6 +27,8 @@ async def handle_dialog(
     dialog = tab.dialog
     if dialog is None:
         raise Failure("not_found", f"no dialog is open in {tab.name}")
+    if held := HELD.get():
+        held.confirm_dialog(tab)
     mark = Mark(tab, tab.frames.main)
     await tab.answer_dialog(accept, text)
     await settle(tab, mark)

@@ -8,7 +8,7 @@ from msgspec import Meta
 from pilothouse.browser.downloads import Download
 from pilothouse.browser.session import Session
 from pilothouse.errors import Failure
-from pilothouse.result import Result
+from pilothouse.result import Result, quoted
 from pilothouse.tool import Access, TimeoutMs, tool
 
 
@@ -35,7 +35,7 @@ async def list_downloads(session: Session, limit: Annotated[int, Meta(ge=1, le=2
         session.watch.tell(one.id)
     text = f"{len(shown)} of {len(found)} downloads" if found else "no downloads"
     listed: list[dict[str, Any]] = [msgspec.to_builtins(one) for one in shown]
-    return Result(text, Listed(listed, len(found)), page="\n".join(_line(one) for one in shown))
+    return Result("\n".join([text, *(_line(one) for one in shown)]), Listed(listed, len(found)))
 
 
 @tool(Access.READ, live=False, example={"timeout_ms": 1000})
@@ -55,7 +55,7 @@ async def wait_for_download(session: Session, timeout_ms: TimeoutMs = 30_000) ->
     session.watch.tell(ended.id)
     one = _plain(ended)
     where = f": {one.path}" if one.path else ""
-    return Result(f"{one.state} ({one.bytes} bytes){where}", one, page=one.name)
+    return Result(f"{quoted(one.name)} {one.state} ({one.bytes} bytes){where}", one)
 
 
 def _plain(one: Download) -> One:
@@ -63,4 +63,4 @@ def _plain(one: Download) -> One:
 
 
 def _line(one: One) -> str:
-    return f'"{one.name}" {one.state} ({one.bytes} bytes) {one.path}'.rstrip()
+    return f"{quoted(one.name)} {one.state} ({one.bytes} bytes) {one.path}".rstrip()

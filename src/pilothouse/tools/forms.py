@@ -13,7 +13,7 @@ from pilothouse.browser import upload
 from pilothouse.browser.locate import locate
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
-from pilothouse.result import Result, counted
+from pilothouse.result import Result, counted, quoted
 from pilothouse.tool import Access, Target, tool
 from pilothouse.tools.outcome import Acted, Want, acted, called
 
@@ -45,10 +45,10 @@ async def fill_form(
         except Failure as failure:
             failure.message = f"field {index + 1} of {len(fields)}: {failure.message}"
             failure.details["filled"] = done
-            failure.suggestions += [f"filled before that: {', '.join(done)}"] if done else []
+            failure.suggestions += [f"the {counted(len(done), 'field')} before it are filled"] if done else []
             raise
         done.append(called(filled.role, filled.name))
-        notes += [f"{filled.name}: {filled.note}"] if filled.note else []
+        notes += [f"{called(filled.role, filled.name)}: {filled.note}"] if filled.note else []
         tab.check_dialog()
     if submit:
         await hand.press_key(tab, "Enter", frame=tab.mark.frame if tab.mark else None)
@@ -72,7 +72,7 @@ async def select_option(
 ) -> Result[Acted]:
     """Choose options of a select by label or value."""
     filled, chosen = await pen.choose(tab, await locate(tab, target), values)
-    picked = ", ".join(f'"{one}"' for one in chosen)
+    picked = ", ".join(quoted(one) for one in chosen)
     return await acted(tab, f"{called(filled.role, filled.name)} is now {picked or 'empty'}", filled.note, snapshot)
 
 
@@ -86,7 +86,7 @@ async def upload_file(
     """Put files into a file input, or without target into the open file chooser."""
     contents = [(file.name, _decoded(file)) for file in files]
     names = await upload.upload(tab, target, paths, contents)
-    return await acted(tab, f"chose {', '.join(names)}")
+    return await acted(tab, f"chose {', '.join(quoted(one) for one in names)}")
 
 
 def _decoded(file: File) -> bytes:

@@ -9,7 +9,7 @@ from pilothouse.browser.input import owner_in
 from pilothouse.browser.locate import locate
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
-from pilothouse.result import Result
+from pilothouse.result import Result, plain_url, quoted
 from pilothouse.tool import Access, tool
 
 
@@ -31,8 +31,12 @@ async def get_frames(tab: Tab) -> Result[Listed]:
         {"frame": f"f{index}", "url": one.url, "name": one.name, "current": one is current}
         for index, one in enumerate(found)
     ]
-    lines = [f"{'* ' if one['current'] else '  '}{one['frame']} {one['url']} {one['name']}".rstrip() for one in listed]
-    return Result("", Listed(listed), page="\n".join(lines))
+    return Result("\n".join(_line(one) for one in listed), Listed(listed))
+
+
+def _line(one: dict[str, Any]) -> str:
+    name = quoted(one["name"]) if one["name"] else ""
+    return f"{'* ' if one['current'] else '  '}{one['frame']} {plain_url(one['url'])} {name}".rstrip()
 
 
 @tool(Access.VISIT, example={"frame": "f1"})
@@ -42,14 +46,14 @@ async def switch_frame(tab: Tab, frame: str) -> Result[Switched]:
     if chosen is None:
         raise Failure("not_found", f"there is no frame {frame[:80]!r}", suggestions=["get_frames lists them"])
     tab.frame = None if chosen is tab.frames.main else chosen
-    return Result(f"in frame {chosen.url}", Switched(frame, chosen.url))
+    return Result(f"in frame {plain_url(chosen.url)}", Switched(frame, chosen.url))
 
 
 @tool(Access.VISIT, example={})
 async def main_frame(tab: Tab) -> Result[Switched]:
     """Go back to the page itself."""
     tab.frame = None
-    return Result(f"in the main frame {tab.url}", Switched("f0", tab.url))
+    return Result(f"in the main frame {plain_url(tab.url)}", Switched("f0", tab.url))
 
 
 def _named(tab: Tab, wanted: str) -> rooms.Frame | None:

@@ -6,7 +6,7 @@ import msgspec
 
 from pilothouse.browser import navigate as way
 from pilothouse.browser.tab import Tab
-from pilothouse.result import Result
+from pilothouse.result import Result, plain_url, quoted
 from pilothouse.tool import Access, TimeoutMs, Url, tool
 
 WaitUntil = Literal["load", "domcontentloaded", "networkidle"]
@@ -33,7 +33,7 @@ def _arrived(tab: Tab, arrival: way.Arrival) -> Result[Arrived]:
     status = f" ({arrival.status})" if arrival.status >= 400 else ""
     note = f"\n{arrival.note}" if arrival.note else ""
     data = Arrived(arrival.url, arrival.title, arrival.status, arrival.note)
-    return Result(f'{arrival.url} "{arrival.title}"{status}{note}', data)
+    return Result(f"{plain_url(arrival.url)} {quoted(arrival.title)}{status}{note}", data)
 
 
 @tool(
@@ -83,7 +83,7 @@ async def wait_for_navigation(
 async def get_current_url(tab: Tab) -> Result[Place]:
     """The address of the tab."""
     tab.told_url = tab.url
-    return Result(tab.url, Place(tab.url))
+    return Result(plain_url(tab.url), Place(tab.url))
 
 
 @tool(Access.READ, live=False, shows=True, example={})
@@ -91,4 +91,4 @@ async def get_page_title(tab: Tab) -> Result[Title]:
     """The title of the page."""
     if not tab.hindrance() and not tab.bound_for:
         await tab.learn_title()  # a page too busy to answer has the title it had
-    return Result("" if tab.title else "the page has no title", Title(tab.title), page=tab.title)
+    return Result(quoted(tab.title) if tab.title else "the page has no title", Title(tab.title))

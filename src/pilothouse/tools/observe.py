@@ -85,7 +85,8 @@ async def get_page_state(
     seen = await snapshot.take(tab, options)
     text = "(nothing has changed)" if seen.unchanged else seen.text
     tab.told_url = tab.url
-    return Result("", State(seen.url, seen.title, text, seen.truncated), page=text)
+    state = State(seen.url, seen.title, text, seen.truncated)
+    return Result(text, state) if seen.unchanged else Result("", state, page=text)
 
 
 @tool(Access.READ, core=True, shows=True, example={"text": "Go"})
@@ -115,8 +116,9 @@ async def get_page_text(
     pages = paged(await reading.read(tab, target), budget or tab.terms.snapshot_budget)
     if page > len(pages):
         raise Failure("not_found", f"the text has {counted(len(pages), 'page')}")
-    more = f"page {page} of {len(pages)}" if len(pages) > 1 else ""
-    return Result(more, Text(pages[page - 1], page, len(pages)), page=pages[page - 1] or "(no text)")
+    text = pages[page - 1]
+    told = f"page {page} of {len(pages)}" if len(pages) > 1 else "" if text else "(no text)"
+    return Result(told, Text(text, page, len(pages)), page=text)
 
 
 @tool(Access.READ, core=True, example={}, aliases=("browser.screenshot",))

@@ -9,7 +9,7 @@ import msgspec
 
 from pilothouse.browser import snapshot
 from pilothouse.browser.tab import Tab
-from pilothouse.result import Result
+from pilothouse.result import Result, quoted
 
 Want = Literal["diff", "full"] | None
 
@@ -28,7 +28,7 @@ class Acted(msgspec.Struct, omit_defaults=True):
 
 
 def called(role: str, name: str) -> str:
-    return f'{role} "{name}"' if name else role
+    return f"{role} {quoted(name)}" if name else role
 
 
 async def acted(tab: Tab, done: str, note: str = "", want: Want = None, *, sends: bool = False) -> Result[Acted]:

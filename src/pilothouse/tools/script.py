@@ -35,4 +35,6 @@ async def evaluate_js(
         path = tab.files.keep("value.json", shown.encode("utf-8", "replace"))
         note = f"{len(shown)} characters; all of it is in {path}"
         return Result(note, Value(path=str(path)), page=shown[:1000] + "…")
+    if value is None or isinstance(value, int | float):
+        return Result(shown, Value(value))
     return Result("", Value(value), page=shown)

@@ -8,7 +8,7 @@ from pilothouse.browser import navigate as way
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
-from pilothouse.result import Result
+from pilothouse.result import Result, plain_url, quoted
 from pilothouse.tool import Access, TimeoutMs, Url, tool
 
 BLANK_S = 0.3  # in which a window that stays blank is told from one that does not
@@ -25,9 +25,13 @@ class One(msgspec.Struct, omit_defaults=True):
     title: str = ""
 
 
+def _place(one: Tab | way.Arrival) -> str:
+    return f"{plain_url(one.url)} {quoted(one.title)}"
+
+
 def _line(one: Tab, current: bool) -> str:
     state = "".join(f" ({word})" for word, on in (("dialog", one.dialog), ("crashed", one.crashed)) if on)
-    return f'{"* " if current else "  "}{one.name} {one.url} "{one.title}"{state}'
+    return f"{'* ' if current else '  '}{one.name} {_place(one)}{state}"
 
 
 async def _landed(tab: Tab) -> None:
@@ -53,7 +57,7 @@ async def list_tabs(session: Session) -> Result[Tabs]:
     """List tabs; * is the current one."""
     await session.open()
     lines = [_line(one, one is session.current) for one in session.tabs]
-    return Result("", Tabs(_listed(session)), page="\n".join(lines) or "no tab is open")
+    return Result("\n".join(lines) or "no tab is open", Tabs(_listed(session)))
 
 
 @tool(Access.VISIT, core=True, example={"url": "/small.html"}, aliases=("open_tab",))
@@ -64,7 +68,7 @@ async def new_tab(session: Session, url: Url = "", background: bool = False) -> 
         return Result(f"opened {tab.name}", One(tab.name))
     arrival = await way.navigate(tab, url, "load", session.options.timeout_ms / 1000)
     tab.told_url = arrival.url
-    return Result(f'opened {tab.name}: {arrival.url} "{arrival.title}"', One(tab.name, arrival.url, arrival.title))
+    return Result(f"opened {tab.name}: {_place(arrival)}", One(tab.name, arrival.url, arrival.title))
 
 
 @tool(Access.VISIT, core=True, example={"tab": "t1"})
@@ -73,7 +77,7 @@ async def switch_tab(session: Session, tab: str) -> Result[One]:
     chosen = await session.tab(tab)
     session.current = chosen
     chosen.told_url = chosen.url
-    return Result(f'{chosen.name}: {chosen.url} "{chosen.title}"', One(chosen.name, chosen.url, chosen.title))
+    return Result(f"{chosen.name}: {_place(chosen)}", One(chosen.name, chosen.url, chosen.title))
 
 
 @tool(Access.VISIT, core=True, example={})
@@ -93,4 +97,4 @@ async def wait_for_new_tab(session: Session, timeout_ms: TimeoutMs = 10_000) -> 
     if opened is None:
         raise Failure("timeout", "no tab was opened in time", suggestions=["list_tabs shows what is open"])
     await _landed(opened)
-    return Result(f'{opened.name}: {opened.url} "{opened.title}"', One(opened.name, opened.url, opened.title))
+    return Result(f"{opened.name}: {_place(opened)}", One(opened.name, opened.url, opened.title))

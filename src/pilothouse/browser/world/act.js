@@ -7,11 +7,11 @@ const animationsOf = uncurry(Element.prototype.getAnimations);
 const scrollTo = uncurry(Element.prototype.scrollIntoView);
 const focusOn = uncurry(HTMLElement.prototype.focus);
 
-// The element a ref names: itself, or after a re-render the single one that took its place.
-function living(n) {
+// The element a ref names: itself, or after a re-render the single one that took its place. What was judged has none.
+function living(n, seal = "") {
   const el = refs.get(n);
   if (el && connectedOf(el)) return { el };
-  const twin = refs.twin(n);
+  const twin = seal ? null : refs.twin(n);
   return twin ? { el: twin, twin: refs.of(twin) } : { fail: "detached", ...ph.describe(n) };
 }
 
@@ -85,18 +85,19 @@ function pressable(el) {
 function brief(el) {
   const id = attr(el, "id");
   const name = cut(nameOf(el) || clean(textContentOf(el) || ""), 40);
-  return `<${tagOf(el)}${id ? ` id=${cut(clean(id), 30)}` : ""}>${name ? ` ${quote(name)}` : ""}`;
+  return `<${tagOf(el)}${id ? ` id=${quote(cut(clean(id), 30))}` : ""}>${name ? ` ${quote(name)}` : ""}`;
 }
 
 // Ready for the pointer. Tries again while the page is still changing, until `waitMs` is over.
-ph.check = async (n, { enabled = true, waitMs = 1000 } = {}) => {
+ph.check = async (n, { enabled = true, waitMs = 1000, seal = "" } = {}) => {
   const end = performance.now() + waitMs;
   for (;;) {
-    const found = living(n);
+    const found = living(n, seal);
     if (found.fail) return found;
     const { el, twin } = found;
     await stillness(el);
     const spot = enabled && isOff(el) ? { fail: "disabled" } : place(el);
+    if (!spot.fail && seal && !isAsJudged(seal, pressSights(el, spot))) return { fail: "changed", ...named(el) };
     if (!spot.fail) { begin(el); return { ...spot, twin, ...named(el) }; }
     if (performance.now() >= end) return { ...spot, ...named(el) };
     await nextChange(Math.min(100, end - performance.now()));
@@ -134,10 +135,11 @@ ph.at = (x, y) => {
   begin();
   return { inside: x >= 0 && y >= 0 && x < innerWidth && y < innerHeight, width: innerWidth, height: innerHeight, ...(hit ? named(hit) : { role: "", name: "" }) };
 };
-ph.focus = (n) => {
-  const found = living(n);
+ph.focus = (n, { seal = "" } = {}) => {
+  const found = living(n, seal);
   if (found.fail) return found;
   const { el, twin } = found;
+  if (seal && !isAsJudged(seal, fillSights(el))) return { fail: "changed", ...named(el) };
   const field = el instanceof HTMLLabelElement && controlOf(el) ? controlOf(el) : el;
   if (!isVisible(field)) return { fail: "hidden", ...named(field) };
   if (isOff(field)) return { fail: "disabled", ...named(field) };

@@ -44,14 +44,15 @@ function kindOf(el) {
 }
 
 // What kind of field this is, focused and (to replace its text) selected, or why it cannot be filled.
-ph.enter = async (n, { clear = true, value = "", waitMs = 1000 } = {}) => {
+ph.enter = async (n, { clear = true, value = "", waitMs = 1000, seal = "" } = {}) => {
   const end = performance.now() + waitMs;
   for (;;) {
-    const found = living(n);
+    const found = living(n, seal);
     if (found.fail) return found;
     const el = fieldOf(found.el);
     const kind = kindOf(el);
     const answer = { kind, ref: refs.of(el), twin: found.twin, ...named(el) };
+    if (seal && !isAsJudged(seal, fillSights(found.el))) return { ...answer, fail: "changed" };
     const fail = unfit(el, kind);
     if (!fail) {
       const counts = el instanceof HTMLInputElement && inputTypeOf(el) === "number";
@@ -92,9 +93,10 @@ function select(el, clear) {
   }
 }
 
-ph.fileField = (n) => {
-  const { el, fail } = living(n);
+ph.fileField = (n, { seal = "" } = {}) => {
+  const { el, fail } = living(n, seal);
   if (fail) return { fail };
+  if (seal && !isAsJudged(seal, fillSights(el))) return { fail: "changed", ...named(el) };
   const field = fieldOf(el);
   if (kindOf(field) !== "file") return { fail: "no_files", ...named(el) };
   return { ref: refs.of(field), multiple: hasAttr(field, "multiple"), fail: isOff(field) ? "disabled" : undefined, ...named(field) };

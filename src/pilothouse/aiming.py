@@ -1,0 +1,51 @@
+"""From a tool's arguments to what it points at: which of them name elements, points, keys or a dialog.
+
+Above: the gate, before it asks the policy. Below: browser (which looks), guard's `Aim`, tool. A tool that writes and
+takes a target is judged by it without anything being declared.
+"""
+
+from typing import Any
+
+import msgspec
+
+from pilothouse.browser.aim import Held, Pointing, Sight
+from pilothouse.browser.tab import Tab
+from pilothouse.guard.policy import Aim
+from pilothouse.tool import Access, Tool
+
+_TARGETS = ("target", "ref", "to")
+_VALUES = {"text", "values", "files", "fields"}  # a tool that takes one of these fills, the others press
+_ENTER = {"Enter", "NumpadEnter", "Return", "Space", "\n", "\r", " "}
+
+
+def pointing(tool: Tool, args: msgspec.Struct) -> Pointing | None:
+    """How the call points at a page; None when it does not."""
+    if tool.scope != "Tab" or not (tool.access is Access.WRITE or "files" in tool.takes):
+        return None
+    given: dict[str, Any] = {name: getattr(args, name) for name in tool.takes}
+    if "accept" in given:
+        return Pointing(dialog=True)
+    if "x" in given and "y" in given:
+        return Pointing(point=(given["x"], given["y"]))
+    if "key" in given:
+        return Pointing(keys=True, enters=given["key"].rpartition("+")[2] in _ENTER or given["key"].endswith("+"))
+    targets = [given[name] for name in _TARGETS if given.get(name)]
+    targets += [one.target for one in given.get("fields", ())]
+    if not targets:
+        return None
+    enters = bool(given.get("submit")) or ("delay_ms" in given and "\n" in given["text"])
+    return Pointing(tuple(targets), fills=bool(_VALUES & given.keys()) or tool.name == "focus_ref", enters=enters)
+
+
+async def aimed(tab: Tab, tool: Tool, args: msgspec.Struct) -> Held | None:
+    """What the call points at, found and held for the tool that will run."""
+    how = pointing(tool, args)
+    if how is None:
+        return None
+    held = Held(how)
+    await held.look(tab)
+    return held
+
+
+def as_aims(sights: tuple[Sight, ...]) -> tuple[Aim, ...]:
+    return tuple(Aim(**msgspec.structs.asdict(one)) for one in sights)

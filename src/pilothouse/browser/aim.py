@@ -1,0 +1,212 @@
+"""What a call points at, told live, and held on to: the tool then acts on what was judged, or not at all.
+
+Above: aiming (which asks on the policy's behalf), locate and input (which give the tool what is held). Below: locate,
+world. Elements are found once and asked about in one call for each document. What they tell is their seal: act.js and
+fill.js compare it in the same breath in which they say where to press.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from pilothouse.browser.frames import Frame
+from pilothouse.browser.input import CHECK_TIMEOUT_S, owner_in, raise_if_unfit
+from pilothouse.browser.locate import Element, find
+from pilothouse.browser.tab import Tab
+from pilothouse.browser.world import World
+from pilothouse.errors import Failure
+
+AIM_TIMEOUT_S = 5.0
+MAX_FRAME_DEPTH = 10
+
+Target = str | list[str]
+
+
+class Sight(msgspec.Struct, frozen=True):
+    """What is told of one thing that an action sets off. Text of a page, cleaned and cut."""
+
+    role: str = ""
+    name: str = ""
+    kind: str = ""
+    purpose: str = ""
+    url: str = ""
+    form: str = ""
+    leads_to: str = ""
+
+
+class Pointing(msgspec.Struct, frozen=True):
+    """How a call points: with targets, with a point, with keys, at a dialog."""
+
+    targets: tuple[Target, ...] = ()
+    fills: bool = False  # the targets get values; otherwise they are pressed
+    point: tuple[float, float] | None = None
+    keys: bool = False
+    enters: bool = False  # Enter is pressed, there or in the last target
+    dialog: bool = False
+
+
+class Held:
+    """What a call was judged by. `judge` is asked about what comes to light only while the tool runs."""
+
+    def __init__(self, pointing: Pointing) -> None:
+        self.pointing = pointing
+        self.sights: tuple[Sight, ...] = ()
+        self.judge: Callable[[tuple[Sight, ...]], None] = _nothing_new
+        self._elements: dict[str, Element] = {}
+        self._seal = ""  # of the point or the focus
+        self._enter_seal = ""
+        self._dialog: object = None
+
+    async def element(self, tab: Tab, target: Target) -> Element:
+        """The element that was judged. One that was not there yet is judged now."""
+        if held := self._elements.get(_key(target)):
+            return held
+        element = await find(tab, target)
+        (answer,) = await _ask(element.world, [element], self.pointing)
+        self.judge(_sights(answer))
+        return _sealed(element, answer)
+
+    async def confirm(self, tab: Tab, *, enter: bool) -> None:
+        """Before keys are pressed: they go to where they were judged to go."""
+        pointing = self.pointing
+        if not pointing.keys and not enter:
+            return
+        answer = await _focused(tab, enter=pointing.enters)
+        seal, now = (self._seal, answer["seal"]) if pointing.keys else (self._enter_seal, answer["enterSeal"])
+        if seal != now:
+            raise _changed("what has the focus")
+
+    async def confirm_point(self, tab: Tab, x: float, y: float) -> None:
+        if self.pointing.point and (await _at(tab, x, y))["seal"] != self._seal:
+            raise _changed("what is at that point")
+
+    def confirm_dialog(self, tab: Tab) -> None:
+        if self.pointing.dialog and tab.dialog is not self._dialog:
+            raise _changed("the dialog")
+
+    async def look(self, tab: Tab) -> None:
+        """Find and ask: afterwards `sights` tells, and everything is held."""
+        pointing = self.pointing
+        if pointing.dialog:
+            self._see_dialog(tab)
+        elif pointing.point:
+            answer = await _at(tab, *pointing.point)
+            self.sights, self._seal = _sights(answer), answer["seal"]
+        elif pointing.keys:
+            answer = await _focused(tab, enter=pointing.enters)
+            self.sights, self._seal = _sights(answer), answer["seal"]
+        else:
+            await self._see_targets(tab)
+
+    def _see_dialog(self, tab: Tab) -> None:
+        self._dialog = dialog = tab.dialog
+        if dialog:
+            self.sights = (Sight(role="dialog", name=dialog.message, kind=dialog.kind, url=tab.url),)
+
+    async def _see_targets(self, tab: Tab) -> None:
+        found: list[tuple[str, Element]] = []
+        for index, target in enumerate(self.pointing.targets):
+            try:
+                found.append((_key(target), await find(tab, target)))
+            except Failure as missing:
+                # A form may show its next field when the one before is filled; that one is judged when it is there.
+                if not index or missing.code not in ("not_found", "stale_ref") or not self.pointing.fills:
+                    raise
+        sights: list[Sight] = []
+        for world in {element.world.uid: element.world for _, element in found}.values():
+            mine = [(key, element) for key, element in found if element.world is world]
+            answers = await _ask(world, [element for _, element in mine], self.pointing)
+            for (key, element), answer in zip(mine, answers, strict=True):
+                raise_if_unfit(element, answer)
+                self._elements[key] = _sealed(element, answer)
+                sights += _sights(answer)
+        if self.pointing.enters:
+            sights += await self._see_enter(found[-1][1])
+        self.sights = tuple(sights)
+
+    async def _see_enter(self, last: Element) -> tuple[Sight, ...]:
+        (answer,) = await _ask(last.world, [last], self.pointing, enter=True)
+        raise_if_unfit(last, answer)
+        self._enter_seal = answer["enterSeal"]
+        return _told(answer["then"])
+
+
+async def _ask(
+    world: World, elements: list[Element], pointing: Pointing, *, enter: bool = False
+) -> list[dict[str, Any]]:
+    options = {"fills": pointing.fills, "enter": enter}
+    return await world.call("aims", [one.local for one in elements], options, timeout=AIM_TIMEOUT_S)
+
+
+def _sealed(element: Element, answer: dict[str, Any]) -> Element:
+    """A twin that stands in for the element is judged, and held, in its place."""
+    raise_if_unfit(element, answer)
+    note = "it was re-rendered; its unique twin was used" if answer.get("twin") else element.note
+    return msgspec.structs.replace(element, local=answer["local"], note=note, seal=answer["seal"])
+
+
+async def _focused(tab: Tab, *, enter: bool) -> dict[str, Any]:
+    async def ask(world: World, _: float, __: float) -> dict[str, Any]:
+        return await world.call("focusAim", {"enter": enter}, timeout=AIM_TIMEOUT_S)
+
+    return await _descend(tab, ask, 0, 0)
+
+
+async def _at(tab: Tab, x: float, y: float) -> dict[str, Any]:
+    async def ask(world: World, x: float, y: float) -> dict[str, Any]:
+        return await world.call("pointAim", x, y, timeout=AIM_TIMEOUT_S)
+
+    return await _descend(tab, ask, x, y)
+
+
+async def _descend(
+    tab: Tab, ask: Callable[[World, float, float], Awaitable[dict[str, Any]]], x: float, y: float
+) -> dict[str, Any]:
+    """From the page into whichever frame the answer lies in."""
+    frame = tab.frames.main
+    for _ in range(MAX_FRAME_DEPTH):
+        world = await tab.frames.ready(frame, CHECK_TIMEOUT_S)
+        answer = await ask(world, x, y)
+        owner = answer.get("frame", 0)
+        if not owner:
+            return {**answer, "seal": f"{world.uid} {answer['seal']}"}
+        inner = await _inside(tab, frame, owner)
+        if inner is None:
+            raise _changed("a frame")
+        if origin := await world.call("frameOrigin", owner):
+            x, y = (x - origin["x"]) / (origin["scaleX"] or 1), (y - origin["y"]) / (origin["scaleY"] or 1)
+        frame = inner
+    raise Failure("unsupported", "frames are nested too deep", suggestions=["name the element by a target"])
+
+
+async def _inside(tab: Tab, parent: Frame, owner: int) -> Frame | None:
+    for child in tab.frames.children(parent):
+        if await owner_in(tab, child, parent) == owner:
+            return child
+    return None
+
+
+def _sights(answer: dict[str, Any]) -> tuple[Sight, ...]:
+    return _told(answer.get("sights", []))
+
+
+def _told(sights: list[dict[str, Any]]) -> tuple[Sight, ...]:
+    return tuple(msgspec.convert(one, Sight) for one in sights)
+
+
+def _key(target: Target) -> str:
+    return target if isinstance(target, str) else "\0".join(target)
+
+
+def _changed(what: str) -> Failure:
+    return Failure(
+        "not_actionable",
+        f"{what} is another one than was judged: nothing was done",
+        details={"reason": "changed"},
+        suggestions=["look at the page (get_page_state) and repeat the step"],
+    )
+
+
+def _nothing_new(sights: tuple[Sight, ...]) -> None:
+    return None

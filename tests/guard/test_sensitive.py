@@ -1,0 +1,268 @@
+"""How much is at stake: by tool, by element, by page, by patterns; in many languages, and against tricks with letters."""
+
+import importlib
+import pkgutil
+import time
+from typing import Any
+
+import pytest
+
+import pilothouse.tools
+from pilothouse.errors import Failure
+from pilothouse.guard.policy import Aim, Question
+from pilothouse.guard.sensitive import assess, compiled
+from pilothouse.guard.words import is_dismissal, meanings
+from pilothouse.tool import Access, declared
+from tests.promises import promise
+
+pytestmark = promise("D06", "D15")
+
+PAGE = "https://shop.test/things"
+
+
+def asked(
+    tool: str = "click", *aims: Aim, access: Access = Access.WRITE, urls: tuple[str, ...] = (PAGE,), **args: Any
+) -> Question:
+    return Question(caller="a", session="s", tool=tool, access=access, args=args, urls=urls, aims=aims)
+
+
+def button(name: str, **more: str) -> Aim:
+    return Aim(**{"role": "button", "name": name, "kind": "button", "url": PAGE, **more})
+
+
+def field(**more: str) -> Aim:
+    return Aim(**{"role": "textbox", "kind": "text", "url": PAGE, **more})
+
+
+def risk(question: Question) -> str:
+    return assess(question)[0]
+
+
+# By tool
+
+
+def test_every_sensitive_tool_says_why():
+    for module in pkgutil.iter_modules(pilothouse.tools.__path__):
+        importlib.import_module(f"pilothouse.tools.{module.name}")
+    for tool in declared():
+        if tool.access is Access.SENSITIVE or tool.sensitive:
+            level, why = assess(asked(tool.name, access=Access.SENSITIVE))
+            assert level in ("low", "medium"), tool.name
+            assert "is a sensitive tool" not in why, f"{tool.name} has no words of its own"
+
+
+def test_tools():
+    assert risk(asked("evaluate_js", access=Access.SENSITIVE)) == "medium"
+    assert risk(asked("wait_for", access=Access.READ)) == "none"
+    assert risk(asked("wait_for", access=Access.SENSITIVE)) == "medium"
+    assert risk(asked("delete_profile", access=Access.SENSITIVE, data=True)) == "high"
+    assert risk(asked("one_of_tomorrow", access=Access.SENSITIVE)) == "medium"
+    assert risk(asked("get_page_text", access=Access.READ)) == "none"
+
+
+# By what is typed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4111111111111111",
+        "4111 1111 1111 1111",
+        "5500-0000-0000-0004",
+        "my card is 378282246310005, thanks",
+        "４１１１１１１１１１１１１１１１",
+        "4111\u200b1111\u200b1111\u200b1111",
+        "٤١١١١١١١١١١١١١١١",
+    ],
+)
+def test_a_card_number_is_known_wherever_it_is_typed(text: str):
+    assert risk(asked("type_text", field(), text=text)) == "high"
+    assert risk(asked("fill_form", field(), fields=[{"target": "#a", "value": text}])) == "high"
+
+
+def test_a_card_number_cut_over_several_fields():
+    parts = [{"target": f"#{index}", "value": "4111" if index == 0 else "1111"} for index in range(4)]
+    assert risk(asked("fill_form", field(), fields=parts)) == "high"
+
+
+@pytest.mark.parametrize(
+    "text", ["4111111111111112", "1700000000000", "+49 170 1234567", "order 12345678", "", "x" * 9000]
+)
+def test_other_numbers_are_none(text: str):
+    assert risk(asked("type_text", field(), text=text)) == "none"
+
+
+def test_a_secret_by_name():
+    assert risk(asked("type_text", field(), text="secret:github")) == "medium"
+
+
+# By element
+
+
+@pytest.mark.parametrize(
+    ("aim", "expected"),
+    [
+        (field(kind="password"), "medium"),
+        (field(purpose="new-password"), "medium"),
+        (field(purpose="one-time-code"), "medium"),
+        (field(name="Verification code"), "medium"),
+        (field(purpose="cc-number"), "high"),
+        (field(purpose="cc-csc"), "high"),
+        (field(purpose="cardNumber"), "high"),
+        (field(name="Kartennummer"), "high"),
+        (field(name="CVC"), "high"),
+        (field(name="Número de tarjeta"), "high"),
+        (field(name="Comment", purpose="comment"), "none"),
+        (field(name="Send to"), "none"),
+        (field(name="Delete reason"), "none"),
+    ],
+)
+def test_fields(aim: Aim, expected: str):
+    assert risk(asked("type_text", aim, text="x")) == expected
+    assert risk(asked("click", aim)) == "none"  # the focus alone is nothing
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Pay now", "Buy", "Place order", "Complete purchase", "Transfer", "Order",
+        "Jetzt kaufen", "Zahlungspflichtig bestellen", "Überweisen", "Payer", "Commander", "Acheter maintenant",
+        "Pagar ahora", "Comprar", "Acquista ora", "Finalizar compra", "Nu betalen", "Kup teraz", "Оплатить", "Satın al",
+        "立即购买", "購入する", "결제하기", "Delete account", "Konto endgültig löschen", "Supprimer mon compte",
+        "Eliminar cuenta", "удалить аккаунт", "アカウント削除", "Permanently delete this repository",
+    ],
+)  # fmt: skip
+def test_what_costs_money_or_cannot_be_taken_back(name: str):
+    assert risk(asked("click", button(name))) == "high"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Delete", "Remove item", "Send", "Publish", "Post reply", "Löschen", "Absenden", "Veröffentlichen", "Supprimer",
+        "Envoyer", "Borrar", "Enviar", "Elimina", "Verwijderen", "Usuń", "Отправить", "删除", "送信", "삭제",
+        "Cancel subscription", "Abo kündigen", "Authorize", "Autoriser",
+    ],
+)  # fmt: skip
+def test_what_deletes_sends_or_permits(name: str):
+    assert risk(asked("click", button(name))) == "medium"
+
+
+@pytest.mark.parametrize("name", ["Submit", "Save", "Sign in", "Bestätigen", "Valider", "Guardar"])
+def test_what_confirms(name: str):
+    assert risk(asked("click", button(name))) == "low"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Next", "Show more", "Order history", "Payment methods", "Sort order", "Undeletable", "Paycheck", "Sender", "Menu",
+     "Open", "Buyers guide", "Compose", "Cancel", "Abbrechen", "×", ""],
+)  # fmt: skip
+def test_the_rest(name: str):
+    assert risk(asked("click", button(name))) == "none"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["DELETE", "dElEtE", "De\u200blete", "D\u00adelete", "Ｄｅｌｅｔｅ", "Dеlеtе", "D e l e t e", "D-e-l-e-t-e", "D.e.l.e.t.e",
+     "Dele\u0301te\u0301", "\U0001d403\U0001d41e\U0001d425\U0001d41e\U0001d42d\U0001d41e", "🗑 Delete", "deleteItem",
+     "delete_item", "LOSCHEN", "lo\u0308schen", "\u202eDelete", "x" * 10_000_000 + " delete"],
+)  # fmt: skip
+def test_tricks_with_letters(name: str):
+    assert risk(asked("click", button(name))) == "medium"
+
+
+def test_an_element_without_a_name_is_known_by_its_purpose():
+    assert risk(asked("click", button("", purpose="btn icon-trash"))) == "medium"
+    assert risk(asked("click", button("Next", purpose="delete-button"))) == "none"
+
+
+def test_forms():
+    assert risk(asked("click", button("Go", kind="submit", form="card"))) == "high"
+    assert risk(asked("click", button("Go", kind="submit", form="password"))) == "medium"
+    assert risk(asked("click", button("Go", kind="submit", form="code,file"))) == "medium"
+    assert risk(asked("click", button("Go", kind="submit"))) == "low"
+    assert risk(asked("press_key", field(), button("Go", kind="submit", form="card"), key="Enter")) == "high"
+    assert risk(asked("press_key", field(), button("Go", kind="submit", form="card"), key="Tab")) == "none"
+    assert risk(asked("press_key", field(kind="password"), key="a")) == "medium"
+    assert risk(asked("press_key", field(kind="password"), key="Tab")) == "none"
+    assert risk(asked("focus_ref", button("Delete"))) == "none"
+
+
+def test_links():
+    link = {"role": "link", "kind": "a"}
+    assert risk(asked("click", button("Buy", leads_to="https://shop.test/x", **link))) == "medium"
+    assert risk(asked("click", button("Buy", leads_to="javascript:buy()", **link))) == "high"
+    assert risk(asked("click", button("7", leads_to="https://shop.test/items/7/delete", **link))) == "medium"
+    assert risk(asked("click", button("Home", leads_to="https://shop.test/", **link))) == "none"
+    assert risk(asked("click", button("Report", kind="download"))) == "medium"
+
+
+def test_questions_in_dialogs():
+    dialog = Aim(role="dialog", name="Delete this list?", kind="dialog", url=PAGE)
+    assert risk(asked("click", button("Yes"), dialog)) == "medium"
+    assert risk(asked("click", button("Cancel"), dialog)) == "none"
+    assert risk(asked("handle_dialog", dialog, accept=True)) == "medium"
+    assert risk(asked("handle_dialog", dialog, accept=False)) == "none"
+
+
+# By page
+
+
+def test_pages():
+    there = "https://shop.test/checkout/step-2"
+    assert risk(asked("click", button("Next", url=there), urls=(there,))) == "medium"
+    assert risk(asked("click", button("Next"), urls=("https://shop.test/#/kasse",))) == "medium"
+    assert risk(asked("click", button("Next"), urls=("https://shop.test/settings/delete-account",))) == "high"
+    assert risk(asked("type_text", field(url=there), text="Ada", urls=(there,))) == "none"
+    assert risk(asked("click", button("Next"), urls=("https://pay.shop.test/x?checkout=1",))) == "none"
+
+
+# By patterns
+
+
+def test_patterns_of_a_person():
+    patterns = compiled(["(?i)launch.*rocket", "staging\\.test/admin"])
+    assert assess(asked("click", button("Launch the rocket")), patterns) == (
+        "high",
+        'fits the pattern "(?i)launch.*rocket"',
+    )
+    assert assess(asked("click", button("x"), urls=("https://staging.test/admin",)), patterns)[0] == "high"
+    assert assess(asked("click", button("La\u200bunch ROCKET")), patterns)[0] == "high"
+    assert assess(asked("click", button("\ud800")), patterns)[0] == "none"
+    assert assess(asked("click", button("x")), patterns)[0] == "none"
+
+
+@pytest.mark.parametrize("pattern", ["(", "(?=x)y", "(a)\\1", "x" * 1001])
+def test_what_is_no_pattern_is_refused(pattern: str):
+    with pytest.raises(Failure) as caught:
+        compiled([pattern])
+    assert caught.value.code == "bad_request"
+
+
+def test_hostile_input_costs_little():
+    patterns = compiled(["(a+)+$", "(?i)(x|x)*y"])
+    huge = "a" * 10_000_000 + "!"
+    aims = [
+        button(huge, purpose=huge, leads_to=f"https://x.test/{huge}", url=f"https://x.test/{huge}", form=huge)
+    ] * 200
+    began = time.perf_counter()
+    assess(asked("fill_form", *aims, fields=[{"target": "#a", "value": "4" * 1_000_000}] * 200), patterns)
+    assert time.perf_counter() - began < 2
+
+
+def test_an_ordinary_question_costs_next_to_nothing():
+    question = asked("click", button("Add to basket", form="password", kind="submit"))
+    assess(question)
+    began = time.perf_counter()
+    for _ in range(200):
+        assess(question)
+    assert (time.perf_counter() - began) / 200 < 0.001
+
+
+def test_words():
+    assert meanings("Delete account") == {"delete", "delete_all"}
+    assert meanings("My account") == frozenset()
+    assert is_dismissal("No, thanks") or is_dismissal("No thanks")
+    assert not is_dismissal("Cancel subscription")
+    assert not is_dismissal("")

@@ -65,7 +65,7 @@ class Vault:
 
     def keep(self, path: Path, data: bytes) -> None:
         """Like `put`, for a file of the home that is none of the states: no state can have a name like its own."""
-        written.replace(path, self._sealed(f"/{path.name}", data))
+        _put(path, self._sealed(f"/{path.name}", data), replace)
 
     def open(self, path: Path) -> bytes:
         """What `keep` kept; empty if there is no such file."""

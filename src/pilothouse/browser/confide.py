@@ -27,7 +27,7 @@ def refuse(tab: Tab, value: str) -> None:
 
 async def receiver(element: Element) -> dict[str, Any]:
     """The field that would get it, and the origin of its document."""
-    field = await element.world.call("receiver", element.local, timeout=hand.CHECK_TIMEOUT_S)
+    field = await element.world.call("receiver", element.local, {"seal": element.seal}, timeout=hand.CHECK_TIMEOUT_S)
     if field.get("fail") == "no_secret":
         raise Failure(
             "bad_request",
@@ -42,7 +42,7 @@ async def confide(tab: Tab, element: Element, field: dict[str, Any], name: str, 
     """Put the secret into its field; what the page made of it, if that is another thing."""
     assert tab.terms.secrets
     value, anywhere = tab.terms.secrets.reveal(name, field["origin"])
-    options = {"clear": clear, "anywhere": anywhere, "origin": field["origin"]}
+    options = {"clear": clear, "anywhere": anywhere, "origin": field["origin"], "seal": element.seal}
     if not field["hides"] and not anywhere:
         raise _readable(name, element)
     done = await element.world.call("confide", field["ref"], value, options, timeout=hand.CHECK_TIMEOUT_S)

@@ -176,14 +176,15 @@ def _spelled(character: str) -> str:
         ways.append(rf"\\{{1,4}}{re.escape(_JSON_SHORT[character])}")
     if character in '/\\:*?"<>|':
         ways.append("_")  # in the name of a file
-    if "\x80" <= character <= "\xff":
+    if mangled := "\x80" <= character <= "\xff":
         ways.append(chr(0xFF00 + ord(character)))  # Chrome writes it so in the text of an exception (M)
     if character == " ":
         ways += [r"\+", "\u00a0", "&nbsp;"]
     if character == "'":
         ways.append(r"\\{1,4}'")
     # The longest first: after a backslash that stands alone nothing else would fit.
-    return f"(?:{'|'.join(reversed(ways))})"
+    # What was mangled may be invisible, and then it is gone.
+    return f"(?:{'|'.join(reversed(ways))}){'?' if mangled else ''}"
 
 
 def _coded(character: str) -> str:

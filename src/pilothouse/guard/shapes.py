@@ -58,6 +58,11 @@ def _is_no_word(value: str) -> bool:
     return len(value) >= 20 or _has_digit(value)
 
 
+def _is_no_sign(value: str) -> bool:
+    """`Unexpected token: '}'` is about a sign."""
+    return len(value) > 2
+
+
 # What is a secret wherever it stands, in the middle of a page's text too.
 KEYS: list[Rule] = [
     Rule(
@@ -99,8 +104,10 @@ NAMED: list[Rule] = [
     Rule(rf"(?i)([\"']{_HEADER}\s*:[ \t]*)([^\s\"'][^\"'\r\n]*)"),  # curl -H 'Cookie: …'
     Rule(rf"(?im)((?:^|[;\s\"'{{,(]|\\[nrt])(?:{SECRET_NAME})=)([^&#;\s\"'<>]+)"),
     Rule(rf"(?im)(^(?:{_WEAK_NAME})=)([^&#;\s\"'<>]{{16,}})"),
-    Rule(rf"(?i)((?:[\"']|\b)(?:{SECRET_NAME})[\"']?\s*[:=]\s*\")((?:[^\"\\]|\\.)+)"),
-    Rule(rf"(?i)((?:[\"']|\b)(?:{SECRET_NAME})[\"']?\s*[:=]\s*')((?:[^'\\]|\\.)+)"),
+    Rule(rf"(?i)([\"'](?:{SECRET_NAME})[\"']\s*:\s*\")((?:[^\"\\]|\\.)+)"),
+    Rule(rf"(?i)([\"'](?:{SECRET_NAME})[\"']\s*:\s*')((?:[^'\\]|\\.)+)"),
+    Rule(rf"(?i)(\b(?:{SECRET_NAME})\s*[:=]\s*\")((?:[^\"\\]|\\.)+)", _is_no_sign),
+    Rule(rf"(?i)(\b(?:{SECRET_NAME})\s*[:=]\s*')((?:[^'\\]|\\.)+)", _is_no_sign),
     Rule(rf"(?i)([\"'](?:{SECRET_NAME})[\"']\s*:\s*)([0-9][0-9.]{{2,}})", mask=f'"{MASK}"'),
     Rule(rf"(?i)(\\+\"(?:{SECRET_NAME})\\+\"\s*:\s*\\+\")((?:[^\"\\]|\\\\\\?.)+)"),  # JSON inside JSON
     Rule(rf"(?i)(\b(?:{SECRET_NAME}):\s+)([^\s\"'<>,;)\]}}\[]{{4,}})", _is_no_word),

@@ -1,14 +1,15 @@
 // A registered secret goes straight into one field of one document. Typing would send it to whatever has the focus, and
 // a page around a frame may move that between any two commands.
-// Above: browser/confide.py. Below: dom.js, states.js, act.js, fill.js.
+// Above: browser/confide.py. Below: dom.js, states.js, act.js, fill.js, aim.js.
 
 const setArea = uncurry(Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set);
 const hides = (el) => el instanceof HTMLInputElement && inputTypeOf(el) === "password";
 
 // Who would get it: the origin is the document's own (about:srcdoc has its parent's, a sandboxed frame none).
-ph.receiver = (n) => {
-  const found = living(n);
+ph.receiver = (n, { seal = "" } = {}) => {
+  const found = living(n, seal);
   if (found.fail) return found;
+  if (!isAsJudged(seal, fillSights(found.el))) return { fail: "changed", ...named(found.el) };
   const el = fieldOf(found.el);
   const kind = kindOf(el);
   const written = el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement;
@@ -16,9 +17,10 @@ ph.receiver = (n) => {
   return { origin: self.origin, hides: hides(el), ref: refs.of(el), twin: found.twin, fail, ...named(el) };
 };
 
-ph.confide = (n, value, { clear, anywhere, origin }) => {
+ph.confide = (n, value, { clear, anywhere, origin, seal = "" }) => {
   const el = refs.get(n);
   if (!el || !connectedOf(el)) return { fail: "detached" };
+  if (!isAsJudged(seal, fillSights(el))) return { fail: "changed", ...named(el) };
   begin(el);
   if (!insideView(rectOf(el))) toMiddle(el);
   focusOn(el, { preventScroll: true });

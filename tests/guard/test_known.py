@@ -1,0 +1,111 @@
+"""Registered values are found in whatever way a page, a protocol or a log may write them."""
+
+import base64
+import html
+import json
+import time
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from pilothouse.guard.known import known
+from pilothouse.guard.redact import for_log, redact_page, redact_registered, redact_text, redact_tree
+from tests.promises import promise
+
+pytestmark = promise("D11", "D12")
+
+VALUE = """p@ss/w"ö'rd<1> & 2\\x+"""
+MARK = "[secret:one]"
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    known.know("test", {"one": VALUE, "pin": "4711", "long": "0123456789abcdef" * 4, "plain": "abababababababX"})
+    yield
+    known.know("test", {})
+
+
+DISGUISES = {
+    "plain": VALUE,
+    "url": quote(VALUE, safe=""),
+    "url, small hex": quote(VALUE, safe="").lower(),
+    "form": quote_plus(VALUE),
+    "twice": quote(quote(VALUE, safe=""), safe=""),
+    "as encodeURI": quote(VALUE, safe=";,/?:@&=+$!'()*#-_.~"),
+    "json": json.dumps(VALUE)[1:-1],
+    "json in json": json.dumps(json.dumps(VALUE))[3:-3],
+    "json, unescaped": json.dumps(VALUE, ensure_ascii=False)[1:-1],
+    "html": html.escape(VALUE),
+    "html, numbers": "".join(one if one.isalnum() else f"&#{ord(one)};" for one in VALUE),
+    "html, hex": "".join(one if one.isalnum() else f"&#x{ord(one):X};" for one in VALUE),
+    "hex": VALUE.encode().hex(),
+    "lines": "\n   ".join(VALUE[at : at + 5] for at in range(0, len(VALUE), 5)).replace("& 2", "&\n 2", 0),
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+@pytest.mark.parametrize("redact", [redact_registered, redact_page, redact_text, for_log])
+def test_disguises(disguise: str, redact: object):
+    assert callable(redact)
+    shown = redact(f"before {DISGUISES[disguise]} after")
+    assert shown == f"before {MARK} after"
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "ada:", "user: "])
+@pytest.mark.parametrize("after", ["", "x", "xy", "xyz"])
+def test_base64_at_every_shift_in_both_alphabets(before: str, after: str):
+    data = f"{before}{VALUE}{after}".encode()
+    for coded in (base64.b64encode(data), base64.urlsafe_b64encode(data)):
+        for text in (
+            coded.decode(),
+            quote(coded.decode(), safe=""),
+            "\n".join([coded[:20].decode(), coded[20:].decode()]),
+        ):
+            shown = redact_registered(f"Basic {text}")
+            assert MARK in shown, text
+            assert len(shown) < len(f"Basic {MARK}") + len(before) * 2 + len(after) * 2 + 10, shown
+
+
+def test_what_is_cut_off_is_masked_as_far_as_it_goes():
+    long = "0123456789abcdef" * 4
+    assert redact_text(f"holds {long[:30]}…") == "holds [secret:long]…"
+    assert redact_text(f"holds {long[:13]}...") == "holds [secret:long]..."
+    assert redact_text(f"holds {long[:25]} and more") == "holds [secret:long] and more"
+    assert redact_text(f"holds {long[:14]} and more") == f"holds {long[:14]} and more"
+
+
+def test_a_false_beginning_hides_nothing():
+    assert redact_text("ab" * 9 + "X") == "abab[secret:plain]"
+
+
+def test_short_ones_are_found_as_words():
+    assert redact_text("pin 4711, not 47110 nor 14711") == "pin [secret:pin], not 47110 nor 14711"
+
+
+def test_marks_are_left_alone_and_are_no_hiding_place():
+    known.know("test", {"github": "github", "other": "value-of-other"})
+    assert redact_text("github [secret:github] [secret:value-of-other]") == (
+        "[secret:github] [secret:github] [secret:[secret:other]]"
+    )
+
+
+def test_in_data_under_any_name():
+    assert redact_tree({"password": VALUE, "x": [VALUE], VALUE: 1}) == {"password": MARK, "x": [MARK], MARK: 1}
+
+
+def test_time_is_in_proportion_and_small():
+    """The best of several: what else the machine does is not asked for."""
+    known.know("test", {f"n{number}": f"value-{number}-{'x' * 20}{number * 7919}" for number in range(200)})
+    text = "".join(f'- link "Sign in {n}" [ref=e{n}] /login?next=%2F{n} and some words, 12:30\n' for n in range(1400))
+    text = text[:100_000]
+    took = []
+    for _ in range(20):
+        began = time.perf_counter()
+        assert redact_page(text) is text
+        took.append(time.perf_counter() - began)
+    assert min(took) < 0.002
+    evil = "value-1" * 20_000
+    began = time.perf_counter()
+    redact_text(evil)
+    assert time.perf_counter() - began < 3

@@ -170,7 +170,7 @@ class Context:
         elif ended and ended.state == "completed":
             self.files.add(ended.received_bytes)
         if ended and self.owner:
-            tail = f": {ended.path}" if ended.path else ""
+            tail = f": {quoted(str(ended.path), 400)}" if ended.path else ""
             if ended.id in self._over_quota:
                 tail = f": files of a session end at {self.terms.quota_bytes} bytes"
                 self._over_quota.discard(ended.id)

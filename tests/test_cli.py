@@ -58,7 +58,9 @@ def test_a_page_is_opened_filled_and_read(cli: CommandLine, site: PageServer):
 def test_names_with_underscores_dashes_and_aliases(cli: CommandLine, site: PageServer):
     for name in ("browser.goto", "browser_navigate", "navigate"):
         assert "Form" in cli.text(name, site.url("form.html"))
-    assert cli.text("get_page_text") == cli.text("get-page-text") == cli.text("read_text")
+    said = [cli.text(name).split("\n")[1:-2] for name in ("get_page_text", "get-page-text", "read_text")]
+    assert said[0] == said[1] == said[2]  # the envelope around it has another number each time
+    assert said[0]
 
 
 def test_every_kind_of_argument(cli: CommandLine, site: PageServer):

@@ -79,13 +79,13 @@ async def test_another_tab_may_be_waited_for(agent: Agent, site: PageServer) -> 
 async def test_address_and_title(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     assert await agent.text("get_current_url") == site.url("small.html")
-    assert await agent.text("get_page_title") == "Small"
+    assert await agent.text("get_page_title") == '"Small"'
     await agent.js("document.title = 'Other'; history.pushState({}, '', '#here')")
     assert (await agent.call("get_page_title"))["title"] == "Other"
     assert (await agent.call("get_current_url"))["url"].endswith("#here")
     await agent.call("new_tab")
     assert "has no title" in await agent.text("get_page_title")
-    assert await agent.text("get_page_title", tab="t1") == "Other"
+    assert await agent.text("get_page_title", tab="t1") == '"Other"'
     await fails(agent, "not_found", "get_current_url", tab="t7")
 
 

@@ -201,11 +201,11 @@ class Context:
         elif ended and ended.state == "completed":
             self.files.add(ended.received_bytes)
         if ended and self.owner:
-            tail = f": {ended.path}" if ended.path else ""
+            tail = f": {quoted(str(ended.path), 300)}" if ended.path else ""
             if ended.id in self._over_quota:
                 tail = f": files of a session end at {self.terms.quota_bytes} bytes"
                 self._over_quota.discard(ended.id)
-            said = f"{quoted(ended.name)} {ended.state} ({ended.received_bytes} bytes){tail}"
+            said = f"{quoted(ended.name, 100)} {ended.state} ({ended.received_bytes} bytes){tail}"
             self.owner.report("download", ended.tab, said, ended.id)
         elif not ended:
             self._cut_off_if_full(params["guid"])

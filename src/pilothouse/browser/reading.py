@@ -21,7 +21,7 @@ async def read(tab: Tab, target: str | list[str] | None) -> str:
     """The text of an element, or of the current frame and the frames that can be seen in it."""
     frame, local = await optional_scope(tab, target)
     world = await tab.frames.ready(frame, READ_TIMEOUT_S)
-    said = await world.call("text", {"scope": local}, timeout=READ_TIMEOUT_S)
+    said = await world.call("text", {"scope": local, "marks": True}, timeout=READ_TIMEOUT_S)
     if not isinstance(said, str):
         raise stale("target", "the element is gone")
     return said if local else "\n\n".join([said, *await _inside(tab, frame)]).strip()
@@ -40,7 +40,7 @@ async def _inner(tab: Tab, parent: Frame, child: Frame) -> list[str]:
         holder = await parent.world.call("describe", await owner_in(tab, child, parent), timeout=FRAME_TIMEOUT_S)
         if not holder["visible"]:
             return []
-        said = await child.world.call("text", timeout=FRAME_TIMEOUT_S)
+        said = await child.world.call("text", {"marks": True}, timeout=FRAME_TIMEOUT_S)
         return [one for one in [said, *await _inside(tab, child)] if one]
     except (Failure, ProtocolError, WorldGone):
         return []

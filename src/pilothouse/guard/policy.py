@@ -77,10 +77,6 @@ class Policy:
         """The strictest of all that is said."""
         return self.weigh(question)[-1]
 
-    def wants_aims(self, browser: str, mode: str) -> bool:
-        """Whether what a call points at could change any answer; if not, nobody looks."""
-        return self._judge(browser, mode).mode != "readonly"
-
     def decide_document(self, browser: str, mode: str, url: str) -> Decision:
         """May a tab be at this address, and what it shows be told?"""
         return self._judge(browser, mode).judge(url, Access.VISIT)

@@ -47,7 +47,8 @@ async def batch(
         results.append({"tool": step.tool, **done.data})
         if done.failed:
             raise _stopped(index, len(steps), step.tool, done.data["error"], lines, results)
-        lines.append(f"{index + 1}. {step.tool}: {done.text}")
+        gap = "\n" if "\n" in done.text else " "
+        lines.append(f"{index + 1}. {step.tool}:{gap}{done.text}")
     return Result("\n".join(lines), Steps(results))  # each step has put the page's text into an envelope already
 
 

@@ -11,6 +11,8 @@ from pilothouse.errors import Failure
 from pilothouse.result import Result, quoted
 from pilothouse.tool import Access, TimeoutMs, tool
 
+PATH_CHARS = 2000
+
 
 class Listed(msgspec.Struct):
     downloads: list[dict[str, Any]]
@@ -54,7 +56,7 @@ async def wait_for_download(session: Session, timeout_ms: TimeoutMs = 30_000) ->
         )
     session.watch.tell(ended.id)
     one = _plain(ended)
-    where = f": {one.path}" if one.path else ""
+    where = f": {quoted(one.path, PATH_CHARS)}" if one.path else ""
     return Result(f"{quoted(one.name)} {one.state} ({one.bytes} bytes){where}", one)
 
 
@@ -63,4 +65,5 @@ def _plain(one: Download) -> One:
 
 
 def _line(one: One) -> str:
-    return f"{quoted(one.name)} {one.state} ({one.bytes} bytes) {one.path}".rstrip()
+    path = quoted(one.path, PATH_CHARS) if one.path else ""
+    return f"{quoted(one.name)} {one.state} ({one.bytes} bytes) {path}".rstrip()

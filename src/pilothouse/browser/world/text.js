@@ -4,24 +4,49 @@
 
 const TEXT_BLOCK = 1, TEXT_CELL = 2, TEXT_ROW = 3, TEXT_PARA = 4;
 
-ph.text = ({ scope = 0 } = {}) => withNames(() => {
+// `marks`: what nobody can see stands in [hidden: …].
+ph.text = ({ scope = 0, marks = false } = {}) => withNames(() => {
   const root = scope ? refs.get(scope) : bodyOf(document) || htmlOf(document);
-  return root && connectedOf(root) ? readText(root, 4000000, true) : scope ? { error: "stale" } : "";
+  return root && connectedOf(root) ? readText(root, 4000000, true, marks) : scope ? { error: "stale" } : "";
 });
 
-function readText(root, max, lines = false) {
+// Drawn, but not for eyes: a box that hides what it holds, or text that cannot be told from what is behind it.
+function isOutOfSight(el, style, backdrops) {
+  const moved = style.position === "absolute" || style.position === "fixed";
+  if (style.opacity === "0" || ((moved || style.overflow !== "visible") && isUnseen(style, rectOf(el), style.position, style.overflow))) return true;
+  for (let kid = firstChildOf(el); kid; kid = nextSiblingOf(kid)) {
+    if (typeOf(kid) === 3 && /\S/.test(dataOf(kid).slice(0, 1000))) return isUnreadable(el, style, backdrops);
+  }
+  return false;
+}
+
+function readText(root, max, lines = false, marks = false) {
   let out = "";
+  let hidden = 0;                            // how many of the elements around hide what they hold
+  let marked = false;
+  const backdrops = new Map();
   let gap = "";                              // what to put before the next text: "", " ", "\n", "\n\n" or " | "
   const want = (kind) => { if (GAPS.indexOf(kind) > GAPS.indexOf(gap)) gap = kind; };
   const say = (text) => {
     if (!text) return;
     if (out) out += gap;
     gap = "";
-    out += text;
+    if (hidden && !marked) { out += "[hidden: "; marked = true; }
+    out += hidden ? text.replaceAll("]", ")") : text;
   };
+  const appear = () => {
+    if (--hidden || !marked) return;
+    out += "]";
+    marked = false;
+  };
+  if (marks) {
+    const above = parentOf(root);
+    if (above && closestComposed(above, (up) => isOutOfSight(up, getComputedStyle(up), backdrops))) hidden = 1;
+  }
   const stack = [{ node: root, close: "" }];
   while (stack.length && out.length < max) {
-    const { node, close, keep } = stack.pop();
+    const { node, close, keep, shows } = stack.pop();
+    if (shows) { appear(); continue; }
     if (close) { want(close); continue; }
     const type = typeOf(node);
     if (type === 3) { sayText(dataOf(node), keep, say, want); continue; }
@@ -31,6 +56,7 @@ function readText(root, max, lines = false) {
     if (SILENT.has(tag) && !(tag === "title" && node === root)) continue;
     const style = getComputedStyle(node);
     if (style.display === "none" || style.contentVisibility === "hidden") continue;
+    if (marks && isOutOfSight(node, style, backdrops)) { hidden++; stack.push({ node: null, close: "", shows: true }); }
     const field = fieldText(node, tag);
     if (field !== null) { want(" "); say(clean(field)); want(" "); continue; }
     const kind = gapOf(style.display, tag);
@@ -44,6 +70,7 @@ function readText(root, max, lines = false) {
       if (typeOf(kid) === 3 ? !hush && !shut : !shut || (isElement(kid) && tagOf(kid) === "summary")) stack.push({ node: kid, close: "", keep: pre });
     }
   }
+  if (marked) out += "]";
   const text = out.slice(0, max);
   return lines ? text : clean(text);
 }

@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
+import msgspec
+
 from pilothouse.errors import Failure
 from pilothouse.guard.grants import Grants
 from pilothouse.guard.pending import RISKS, Key, Pending, Scope, Waiter, bound_to, same_act, same_call, same_domain
@@ -267,7 +269,7 @@ class Approvals:
     def _allow(self, pending: Pending, scope: Scope, by: str) -> None:
         if scope != "once":
             grant = self._grants.add(pending, scope, by)
-            self._tell({"kind": "granted", "id": grant.id})
+            self._tell({"kind": "granted", "id": grant.id, "grant": msgspec.to_builtins(grant)})
         first = next((one for one in pending.waiters if one.bound == pending.bound), None) if scope == "once" else None
         self._end(pending, "allowed", scope=scope, by=by, first=first)
         if scope == "once" and first is None:
@@ -297,7 +299,7 @@ class Approvals:
         grant = self._grants.revoke(ident)
         if self._record:
             self._record.note("grant_revoked", id=grant.id, session=grant.session, scope=grant.scope)
-        self._tell({"kind": "revoked", "id": grant.id})
+        self._tell({"kind": "revoked", "id": grant.id, "grant": msgspec.to_builtins(grant)})
         return {"id": grant.id}
 
     def follow(self, listener: Listener) -> Callable[[], None]:

@@ -281,6 +281,8 @@ class Tab:
         if page:
             channel.post("Page.enable")
             channel.post("Inspector.enable")
+            # A page that is made ahead is no target that we could watch, and its requests look like this tab's (M).
+            channel.post("Page.setPrerenderingAllowed", isAllowed=False)
             channel.post("Runtime.addBinding", name=TITLE, executionContextName=world.NAME)
             channel.post(
                 "Page.addScriptToEvaluateOnNewDocument",

@@ -77,7 +77,7 @@ async def test_worlds(agent: Agent, site: PageServer) -> None:
 async def test_errors_say_what_and_where(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     thrown = await fails(agent, "page_error", "evaluate_js", expression="const a = 1;\n\nnothing.here(a)")
-    assert thrown.message == "ReferenceError: nothing is not defined"
+    assert thrown.message == '"ReferenceError: nothing is not defined"'
     assert thrown.details["line"] == 3
     rejected = await fails(agent, "page_error", "evaluate_js", expression="Promise.reject(new Error('no'))")
     assert rejected.message == "Error: no"

@@ -494,7 +494,7 @@ def test_help_of_lists_and_of_targets(cli: CommandLine):
         ("batch", "STEPS… tool=…,args=…; can be given more than once"),
         ("click", "of several, each as --target, the first that is there is taken"),
         ("upload-file", "Usage: pilothouse upload-file [TARGET] [PATHS…] [OPTIONS]"),
-        ("upload-file", 'roots = ["/home/me/photos"] under [files]'),
+        ("upload-file", 'roots = ["/srv/photos"] under [files]'),
     ):
         assert part in " ".join(cli.text(tool, "--help").split())
 

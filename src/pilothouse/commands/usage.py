@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _COLUMN = 26
 _TARGET = "ref (e12), CSS, text=…, label=… or role=…[name=…]"
 _ALTERNATIVES = "of several, each as --{}, the first that is there is taken"
-_ROOTS = 'files in a directory that config.toml allows: roots = ["/home/me/photos"] under [files]'
+_ROOTS = 'files in a directory that config.toml allows: roots = ["/srv/photos"] under [files]'
 _EVERY = [
     ("--json", "the whole answer as JSON"),
     ("-o, --output FILE", "put the picture or file there; - is stdout"),

@@ -47,6 +47,7 @@ class House:
             lambda browser, mode: view or self.policy.view(browser, mode), lambda *asked: self.approvals.ask(*asked)
         )
         self.policy.on_change(self.borders.changed)
+        self.approvals.follow(self.borders.heard)
         self.sessions = Sessions(
             {True: self.pool},
             home / "sessions",

@@ -46,7 +46,9 @@ def furnish(home: Path) -> None:
     Vault(home).put("shop", b"cookies")
     (home / "secrets.box").write_bytes(b"sealed")
     keys = Keys(home)
-    keys.agent(), keys.person(), keys.agent("ci")
+    keys.person()
+    for name in ("default", "ci"):
+        keys.agent(name)
     (home / "daemon.log").write_text("not this")
     (home / "sessions").mkdir()
     (home / "sessions" / "x.png").write_bytes(b"nor this")

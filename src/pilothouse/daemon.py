@@ -164,6 +164,7 @@ async def run(
     approvals = Approvals(timeout_s=asking.timeout_s, client_answers=asking.client_answers)
     borders = Borders(policy.view, approvals.ask)
     policy.on_change(borders.changed)
+    approvals.follow(borders.heard)
     vault = Vault(home, system_keyring)
     secrets = Secrets(home, vault)
     await asyncio.to_thread(secrets.prepare)

@@ -236,7 +236,6 @@ class Gate:
         weighed = self._policy.weigh(question)
         visit.decision = weighed[-1]
         if any([await self._asked(visit, question, said) for said in weighed]):
-            await self._aim(visit, args)
             now = self._question(visit, args)
             if bound_to(now) != bound_to(question):
                 raise _replaced("while a person was asked")

@@ -43,13 +43,14 @@ class Person(Approvals):
     """Somebody who takes a while; `meanwhile` is what happens until they answer."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.meanwhile: Callable[[], Any] | None = None
 
-    async def ask(self, question: Question, decision: Decision) -> None:
-        if decision.verdict == "ask" and self.meanwhile:
-            await self.meanwhile()
-        elif decision.verdict != "allow":
-            await super().ask(question, decision)
+    async def ask(self, question: Question, decision: Decision, **waiting: Any) -> bool:
+        if decision.verdict != "ask" or not self.meanwhile:
+            return await super().ask(question, decision, **waiting)
+        await self.meanwhile()
+        return True
 
 
 class Judged(Agent):

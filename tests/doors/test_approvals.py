@@ -271,7 +271,7 @@ def user(answers: list[str], action: str = "accept") -> Any:
 async def test_a_call_waits_and_hears_of_it(here: Here, mode: str):
     told: list[str] = []
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
         told.append(message or "")
 
     async with connected(here, mode) as mcp:
@@ -392,7 +392,7 @@ async def test_a_sealed_question_answers_only_its_own_call(here: Here):
 
 @pytest.mark.parametrize("mode", [HANDSHAKE, MODERN])
 async def test_a_cancelled_call_takes_its_question_back(here: Here, mode: str):
-    async def progress(done: float, total: float | None, message: str | None) -> None:
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
         return None
 
     async with connected(here, mode) as mcp:

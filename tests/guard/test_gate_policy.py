@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -222,9 +223,9 @@ class Yes(Approvals):
         self.asked: list[tuple[Question, Decision]] = []
         self.meanwhile: Callable[[], object] = lambda: None
 
-    async def ask(self, question: Question, decision: Decision) -> bool:
+    async def ask(self, question: Question, decision: Decision, **waiting: Any) -> bool:
         if decision.verdict != "ask":
-            return await super().ask(question, decision)
+            return await super().ask(question, decision, **waiting)
         self.asked.append((question, decision))
         result = self.meanwhile()
         if asyncio.iscoroutine(result):

@@ -108,7 +108,7 @@ class Server(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, *_: Any) -> None: ...
+    def log_message(self, format: str, *args: Any) -> None: ...  # noqa: A002 (the library's name)
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def arguments(tool: Tool, requests: list[str]) -> list[dict[str, Any]]:
         "wait_for_element": [{"target": "#nowhere", "timeout_ms": 100}],
         "click": [{"target": "#nowhere"}, {"target": "#go"}],
     }  # fmt: skip
-    extra = {"snapshot": "full"} if "snapshot" in tool.takes else {}
+    extra: dict[str, Any] = {"snapshot": "full"} if "snapshot" in tool.takes else {}
     if "timeout_ms" in tool.takes:
         extra["timeout_ms"] = 300 if tool.name.startswith("wait") else 10_000
     return [{**extra, **args} for args in given.get(tool.name, [tool.example])]

@@ -5,7 +5,8 @@ hold at once. A document that needs a person's word is held until there is one; 
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -141,6 +142,16 @@ class Borders:
 
     def of(self, session: str) -> Border | None:
         return next((one for one in self._open if one.session == session), None)
+
+    def heard(self, event: Mapping[str, Any]) -> None:
+        """For the approvals to tell: what a person has allowed for a domain holds at the network too, until it is
+        taken back."""
+        grant = event.get("grant", {})
+        border = self.of(grant["session"]) if grant.get("scope") == "domain" else None
+        if border and event["kind"] == "granted":
+            border.admit(grant["domain"])
+        elif border and event["kind"] == "revoked":
+            border.expel(grant["domain"])
 
     def changed(self) -> None:
         """For the policy to call when it is another one."""

@@ -137,13 +137,11 @@ class Person(threading.Thread):
         self.left_open: set[str] = set()
         self._client = httpx.Client(base_url=place.url, headers={"X-API-Key": key}, timeout=10)
 
-    def knows_approvals(self) -> bool:
-        return self._client.get("/api/approvals").status_code == 200
-
     def remembered(self) -> list[str]:
-        """Questions and grants that are there."""
+        """What is wrong when a daemon has just started and there are questions or grants already."""
         found = [self._client.get(path).json()["data"][name] for path, name in _REMEMBERED]
-        return [str(one["id"]) for group in found for one in group]
+        left = [str(one["id"]) for group in found for one in group]
+        return [f"questions or grants outlived the daemon: {', '.join(left)}"] if left else []
 
     def run(self) -> None:
         with contextlib.suppress(httpx.HTTPError, OSError, ValueError):  # the daemon was killed
@@ -166,8 +164,13 @@ def kill_often(
     try:
         for number in range(1, times + 1):
             early = number % EARLY_EVERY == 0
-            codes = _die_starting(trial, chance) if early else _die_working(trial, ledger, chance, number, agents)
-            found = [f"kill {number}: {one}" for one in _judged(trial, ledger)]
+            codes = set[str]()
+            left = list[str]()
+            if early:
+                _die_starting(trial, chance)
+            else:
+                left = _die_working(trial, ledger, chance, number, agents, codes)
+            found = [f"kill {number}: {one}" for one in (*left, *_judged(trial, ledger))]
             wrong += found
             report = chain.verify_log(trial.home / NAME)
             say(
@@ -181,23 +184,24 @@ def kill_often(
     return wrong if ledger.did else [*wrong, "nothing was done at all"]
 
 
-def _die_starting(trial: Home, chance: random.Random) -> set[str]:
+def _die_starting(trial: Home, chance: random.Random) -> None:
     trial.launch()
     time.sleep(chance.uniform(0, START_S))
     _kill(trial)
-    return set()
 
 
-def _die_working(trial: Home, ledger: Ledger, chance: random.Random, number: int, count: int) -> set[str]:
+def _die_working(
+    trial: Home, ledger: Ledger, chance: random.Random, number: int, count: int, codes: set[str]
+) -> list[str]:
     trial.launch()
     trial.await_ready()
     ledger.something.clear()
     doors: list[Callable[[Place], Door]] = [Rest, Http]
     agents = [Agent(doors[n % 2], trial.place, ledger.url, f"{number}-{n}") for n in range(count)]
     person = Person(trial.place, _person_key(trial))
-    if person.knows_approvals():
-        agents.append(Agent(Rest, trial.place, ledger.asking_url, f"{number}-{ASKED}"))
-        person.start()
+    left = person.remembered()
+    agents.append(Agent(Rest, trial.place, ledger.asking_url, f"{number}-{ASKED}"))
+    person.start()
     for agent in agents:
         agent.start()
     if ledger.something.wait(FIRST_S):
@@ -206,7 +210,8 @@ def _die_working(trial: Home, ledger: Ledger, chance: random.Random, number: int
     _kill(trial)
     for agent in agents:
         agent.join(20)
-    return set[str]().union(*(agent.codes for agent in agents)) - {"ok"}
+    codes.update(set[str]().union(*(agent.codes for agent in agents)) - {"ok"})
+    return left
 
 
 def _person_key(trial: Home) -> str:
@@ -254,10 +259,7 @@ def _last_start(trial: Home) -> list[str]:
     before = chain.verify_log(trial.home / NAME)
     trial.launch()
     trial.await_ready()
-    person = Person(trial.place, _person_key(trial))
-    left = person.remembered() if person.knows_approvals() else []
-    wrong = [f"questions or grants outlived the daemon: {', '.join(left)}"] if left else []
-    wrong += _ended(trial)
+    wrong = Person(trial.place, _person_key(trial)).remembered() + _ended(trial)
     after = chain.verify_log(trial.home / NAME, seen=[before.digest])
     if not after.whole or not after.seen or after.last <= before.last:
         wrong.append("the log does not go on where it ended")

@@ -446,22 +446,30 @@ class Gate:
         return self.own(caller).get(session).folder
 
     def events(self, caller: Caller, session: str) -> list[Event]:
-        return [
-            msgspec.structs.replace(event, text=redact_text(clean(event.text)))
-            for event in self.own(caller).get(session).watch.recent()
-        ]
+        found = self.own(caller).get(session)
+        return [_tidied(event) for event in found.watch.recent() if not self._withholds(found, event.tab)]
 
     def follow(self, listener: Callable[[str, str, Event], None]) -> Callable[[], None]:
         """Events as they happen, with the key and connection of the session's owner."""
 
-        def tell(owner: tuple[str, str], event: Event) -> None:
-            listener(*owner, msgspec.structs.replace(event, text=redact_text(clean(event.text))))
+        def tell(session: Session, event: Event) -> None:
+            if not self._withholds(session, event.tab):
+                listener(*session.owner, _tidied(event))
 
         return self._sessions.follow(tell)
 
     def watch(self, caller: Caller, session: str, wanted: Wanted) -> Stream:
         """A session followed live: its console, network and events, as clean as all that leaves."""
-        return self.own(caller).get(session).follow(wanted, lambda line: redact_tree(clean_tree(line)))
+        found = self.own(caller).get(session)
+
+        def tidy(line: dict[str, Any]) -> dict[str, Any]:
+            return {} if self._withholds(found, line.get("tab", "")) else redact_tree(clean_tree(line))
+
+        return found.follow(wanted, tidy)
+
+    def _withholds(self, session: Session, tab: str) -> bool:
+        """Whether a tab is at a page that may not be read."""
+        return any(one.name == tab and self._refuses(session.options, one) for one in session.tabs)
 
     async def samples(self) -> list[Sample]:
         """What the rooms below know, in numbers."""
@@ -500,6 +508,10 @@ _OF_A_BROWSER = [
     ("browser_cpu_seconds", "cpu_s", "CPU time of a browser's living processes.", "gauge"),
     ("browser_processes", "processes", "Processes of a browser.", "gauge"),
 ]
+
+
+def _tidied(event: Event) -> Event:
+    return msgspec.structs.replace(event, text=redact_text(clean(event.text)))
 
 
 def _parsed(tool: Tool, args: dict[str, Any]) -> msgspec.Struct:

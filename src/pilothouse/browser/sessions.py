@@ -37,7 +37,7 @@ IDLE_KEPT = 200
 ENDED_KEPT = 100  # for so many sessions it is remembered why they ended
 
 Owner = tuple[str, str]
-Listener = Callable[[Owner, Event], None]
+Listener = Callable[[Session, Event], None]
 
 
 class Census(msgspec.Struct, frozen=True):
@@ -102,7 +102,7 @@ class Sessions:
             border=self._border_of(session_id, owner, options),
         )
         self._open[session_id] = session
-        session.watch.subscribe(lambda event: self._tell(owner, event))
+        session.watch.subscribe(lambda event: self._tell(session, event))
         try:
             await session.open()
         except BaseException:
@@ -268,9 +268,9 @@ class Sessions:
         self._listeners.add(listener)
         return lambda: self._listeners.discard(listener)
 
-    def _tell(self, owner: Owner, event: Event) -> None:
+    def _tell(self, session: Session, event: Event) -> None:
         for listener in tuple(self._listeners):
-            listener(owner, event)
+            listener(session, event)
 
     async def _sweep(self) -> None:
         loop = asyncio.get_running_loop()

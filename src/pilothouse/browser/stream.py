@@ -39,7 +39,8 @@ class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Stream:
-    """One follower. Lines are made when they are read: who never reads costs a thousand references."""
+    """One follower. Lines are made when they are read: who never reads costs a thousand references. `tidy` makes of a
+    line what may be told; nothing, if it may not."""
 
     def __init__(self, wanted: Wanted, tidy: Callable[[Line], Line], on_end: Callable[["Stream"], None]) -> None:
         self._wanted = wanted
@@ -90,7 +91,8 @@ class Stream:
             if self._lost:
                 yield {"kind": "lost", "count": self._lost}
                 self._lost = 0
-            yield self._tidy(self._waiting.popleft()[1]())
+            if line := self._tidy(self._waiting.popleft()[1]()):
+                yield line
 
     async def __aiter__(self) -> AsyncIterator[Line]:
         """Until the session ends."""

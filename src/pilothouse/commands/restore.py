@@ -9,7 +9,6 @@ import os
 import shutil
 import tempfile
 import time
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,13 +21,14 @@ from pilothouse.commands.archive import Member, Unfit
 from pilothouse.errors import Failure
 from pilothouse.guard import chain
 from pilothouse.guard.audit import NAME, Audit
+from pilothouse.guard.rules import read_rules
 from pilothouse.home import directory
 from pilothouse.instance import Claim, StartError
 
 # What a file must say to be taken in; a daemon would refuse to start with it otherwise.
 _CHECKS: dict[str, Callable[[str, str], Any]] = {
     "config.toml": config.parse,
-    "policy.toml": lambda text, place: tomllib.loads(text),
+    "policy.toml": read_rules,
 }
 
 

@@ -469,7 +469,7 @@ class Gate:
 
     def _withholds(self, session: Session, tab: str) -> bool:
         """Whether a tab is at a page that may not be read."""
-        return any(one.name == tab and self._refuses(session.options, one) for one in session.tabs)
+        return any(one.name == tab and session.forbids(one.url) for one in session.tabs)
 
     async def samples(self) -> list[Sample]:
         """What the rooms below know, in numbers."""

@@ -90,9 +90,10 @@ async def test_an_approval_ends_with_its_page(house: House, asking: Agent, site:
 async def test_a_page_replaced_while_the_call_waits_for_its_turn(house: House, asking: Agent, site: PageServer):
     session = house.sessions.of((asking.caller.key, asking.caller.connection))[0]
     tab = session.tabs[0]
-    await tab.turn.acquire()
     call = await clicks(asking)
-    await house.gate.approvals.answer((await asked(house))["id"], "allow")
+    question = await asked(house)
+    await tab.turn.acquire()
+    await house.gate.approvals.answer(question["id"], "allow")
     async with asyncio.timeout(5):
         while not tab.turn.waiting:
             await asyncio.sleep(0.005)

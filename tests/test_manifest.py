@@ -72,7 +72,7 @@ def test_it_says_what_the_declarations_say():
         "name": "target",
         "kind": "string",
         "many": True,
-        "about": "ref, CSS, text=, role=[name=]",
+        "about": "ref, CSS, text=, label=, role=[name=]",
         "required": True,
     }
     assert click["button"]["choices"] == ["left", "middle", "right"]

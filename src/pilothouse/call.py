@@ -76,6 +76,7 @@ class Visit:
         self.tab: Tab | None = None
         self.is_new = False
         self.placing_s = 0.0
+        self.has_turn = False  # in its tab
         self.asking_s = 0.0  # a person's time, which is not the call's
         self.question: Question | None = None
         self.decision: Decision | None = None

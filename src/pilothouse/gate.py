@@ -173,10 +173,12 @@ class Gate:
         try:
             if tab and visit.tool and visit.tool.queued:
                 await self._bounded(visit, args, tab.turn.acquire())
+                visit.has_turn = True
                 try:
                     yield
                 finally:
-                    tab.turn.release()
+                    if visit.has_turn:
+                        tab.turn.release()
             else:
                 yield
         finally:
@@ -186,12 +188,13 @@ class Gate:
 
     # aim, decide, ask, count
 
-    async def _aim(self, visit: Visit, args: msgspec.Struct) -> None:
-        """What it points at, if that matters to the policy."""
+    async def _aim(self, visit: Visit, args: msgspec.Struct) -> bool:
+        """What it points at, if that matters to the policy; whether anything was found."""
         tab, session = visit.tab, visit.session
         if tab is None or session is None or not self._policy.wants_aims(session.options.browser, session.options.mode):
-            return
+            return False
         await self._bounded(visit, args, self._look(visit, tab, args))
+        return visit.held is not None
 
     async def _look(self, visit: Visit, tab: Tab, args: msgspec.Struct) -> None:
         assert visit.tool
@@ -228,12 +231,17 @@ class Gate:
         return max(self._deadline(visit, args) / 1000 - visit.placing_s, 0)
 
     async def _permitted(self, visit: Visit, args: msgspec.Struct) -> Question:
-        """What may happen now. Whoever was asked has said yes to the page of then: it must still be there."""
-        await self._aim(visit, args)
+        """What may happen now. Whoever was asked has said yes to the page of then: it must still be there.
+
+        Nobody looks at what a call points at in a page that may not be read.
+        """
         visit.question = question = self._question(visit, args)
         if visit.tool and visit.tool.runner_name:  # it does nothing itself: each step is asked about
             return question
         weighed = self._policy.weigh(question)
+        if weighed[-1].verdict != "deny" and await self._aim(visit, args):
+            visit.question = question = self._question(visit, args)
+            weighed = self._policy.weigh(question)
         visit.decision = weighed[-1]
         if any([await self._asked(visit, question, said) for said in weighed]):
             now = self._question(visit, args)
@@ -249,16 +257,30 @@ class Gate:
         return question
 
     async def _asked(self, visit: Visit, question: Question, decision: Decision) -> bool:
-        """The call's deadline stands still meanwhile."""
-        if decision.verdict == "allow":
+        """The call's deadline stands still meanwhile, and others may use its tab: what they change is noticed."""
+        if decision.verdict == "allow" or self.approvals.is_granted(question, decision):
             return False
         began, call = time.monotonic(), visit.call
+        has_turn, visit.has_turn = visit.has_turn, False
+        if has_turn and visit.tab:
+            visit.tab.turn.release()
         try:
-            return await self.approvals.ask(
+            asked = await self.approvals.ask(
                 question, decision, progress=call.progress, dialog=call.dialog, patience_s=call.patience_s
             )
         finally:
             visit.asking_s += time.monotonic() - began
+        if has_turn and visit.tab:
+            await self._take_turn_again(visit, visit.tab)
+        return asked
+
+    async def _take_turn_again(self, visit: Visit, tab: Tab) -> None:
+        limit_s = (visit.session.options.timeout_ms if visit.session else self.timeout_ms) / 1000
+        try:
+            await asyncio.wait_for(tab.turn.acquire(), limit_s)
+        except TimeoutError:
+            raise await self._too_late(visit, limit_s) from None
+        visit.has_turn = True
 
     def _question(self, visit: Visit, args: msgspec.Struct) -> Question:
         assert visit.tool

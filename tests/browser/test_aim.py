@@ -23,6 +23,7 @@ class Judge(Policy):
     """Allows, and remembers what it was asked; `answer` may say otherwise."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.asked: list[Question] = []
         self.answer: Callable[[Question], Decision] = lambda question: Decision("allow", "test")
         self.wants = True
@@ -30,9 +31,9 @@ class Judge(Policy):
     def wants_aims(self, browser: str, mode: str) -> bool:
         return self.wants
 
-    def decide(self, question: Question) -> Decision:
+    def weigh(self, question: Question) -> tuple[Decision, ...]:
         self.asked.append(question)
-        return self.answer(question)
+        return (self.answer(question),)
 
     @property
     def aims(self) -> tuple[Aim, ...]:

@@ -35,7 +35,7 @@ async def test_a_download_is_told_and_kept(agent: Agent, site: PageServer, link:
     await agent.call("navigate", url=site.url("download.html"))
     said = await told(agent, f"text={link}")
     assert f'download: "{name}" completed ({len(content)} bytes)' in said
-    path = re.search(r"completed \(\d+ bytes\): (\S+)", said)
+    path = re.search(r"completed \(\d+ bytes\): \"?([^\s\"]+)", said)
     assert path
     assert Path(path[1]).read_text() == content
     assert await agent.js("document.title") == "Download"
@@ -44,7 +44,7 @@ async def test_a_download_is_told_and_kept(agent: Agent, site: PageServer, link:
 async def test_an_odd_name_leads_nowhere(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("download.html"))
     said = await told(agent, "text=Odd name")
-    path = re.search(r"completed \(\d+ bytes\): (\S+)", said)
+    path = re.search(r"completed \(\d+ bytes\): \"?([^\s\"]+)", said)
     assert path
     assert ".." not in path[1]
     assert Path(path[1]).is_file()

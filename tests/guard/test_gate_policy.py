@@ -254,7 +254,7 @@ async def test_what_is_asked_is_about_the_page_that_is_there(
     say('template = "careful"\n[[rules]]\nhost = "127.0.0.1"\n')
     await agent.call("navigate", url=site.url("form.html"))
     assert person.asked == []
-    await agent.call("click", target="input")
+    await agent.call("click", target="h1")
     ((question, decision),) = person.asked
     tab = tab_of(house, agent)
     assert (question.urls, question.tab, question.document) == ((tab.url,), tab.name, tab.document.loader_id)

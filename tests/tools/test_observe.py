@@ -86,7 +86,7 @@ async def test_an_element_and_what_stands_around_it(agent: Agent, site: PageServ
     assert told["html"].startswith('<form><label>Name <input id="name" value="Ada"></label>')
     assert told["html"].endswith("</p></div></div></form>")
     assert "hunter22" not in str(told)
-    assert '<input type="password" value="••••">' in told["html"]
+    assert '<input type="password" value="[redacted]">' in told["html"]
     text = await agent.text("get_dom_context", target=told["ref"])
     assert f"      <form> {told['ref']} <- this" in text
 

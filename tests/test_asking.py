@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from pilothouse.call import Answer, Call
+from pilothouse.guard.policy import Decision, Question
 from tests.daemon_here import ALLOW, asks_for_writes, policy_says
 from tests.house import Agent, House
 from tests.promises import promise
@@ -150,6 +151,20 @@ async def test_for_this_session_asks_no_more_on_any_page(house: House, asking: A
     (grant,) = house.gate.approvals.grants()
     await asking.leave()
     assert grant not in house.gate.approvals.grants()
+
+
+async def test_no_grant_lifts_a_denial(house: House, asking: Agent, monkeypatch: pytest.MonkeyPatch):
+    call = await clicks(asking)
+    await house.gate.approvals.answer((await asked(house))["id"], "allow", "session")
+    await call
+
+    def denies(question: Question) -> Decision:
+        said = asks_for_writes(question)
+        return msgspec.structs.replace(said, verdict="deny") if said.verdict == "ask" else said
+
+    policy_says(monkeypatch, denies)
+    assert code(await asking.ask("click", target="button")) == "denied"
+    assert await count(asking) == "1"
 
 
 async def test_parallel_identical_clicks_are_one_question_and_one_click(house: House, asking: Agent):

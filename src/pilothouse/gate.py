@@ -258,7 +258,9 @@ class Gate:
 
     async def _asked(self, visit: Visit, question: Question, decision: Decision) -> bool:
         """The call's deadline stands still meanwhile, and others may use its tab: what they change is noticed."""
-        if decision.verdict == "allow" or self.approvals.is_granted(question, decision):
+        if decision.verdict == "allow":
+            return False
+        if decision.verdict == "ask" and self.approvals.is_granted(question, decision):  # a denial no grant can lift
             return False
         began, call = time.monotonic(), visit.call
         has_turn, visit.has_turn = visit.has_turn, False

@@ -207,7 +207,7 @@ def test_files_are_given_by_their_paths(tmp_path: Path, site: PageServer):
         daemon.read()
         cli.text("navigate", site.inline("<input type=file multiple aria-label=Photos>"))
         chosen = cli.run("upload-file", "label=Photos", "a,b.txt", "c.txt", cwd=photos)
-        assert (chosen.stdout, chosen.stderr) == ("chose a,b.txt, c.txt\n", "")
+        assert (chosen.stdout, chosen.stderr) == ('chose "a,b.txt", "c.txt"\n', "")
         assert cli.data("evaluate-js", "document.querySelector('input').files.length")["value"] == 2
     finally:
         daemon.end()

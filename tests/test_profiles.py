@@ -316,7 +316,7 @@ import sys
 from pathlib import Path
 from pilothouse.profiles import Profiles
 for number in range(10):
-    Profiles(Path(sys.argv[1])).add({"name": "same" + "!" * (int(sys.argv[2]) * 10 + number)})
+    Profiles(Path(sys.argv[1])).add({"name": "same" + "!" * (int(sys.argv[2]) * 10 + number + 1)})
 """
 
 

@@ -56,7 +56,7 @@ async def test_formats_and_special_calls(agent: Agent, site: PageServer) -> None
 async def test_exceptions_and_rejections(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("console.html"))
     said = await agent.text("click", target="text=Exception")
-    assert "console error: Uncaught Error: something broke" in said
+    assert 'console error: "Uncaught Error: something broke"' in said
     await agent.call("click", target="text=Unhandled rejection")
     await agent.call("click", target="text=Throw object")
     broke, rejected, odd = await lines(agent, level=["error"])

@@ -80,7 +80,7 @@ async def test_errors_say_what_and_where(agent: Agent, site: PageServer) -> None
     assert thrown.message == '"ReferenceError: nothing is not defined"'
     assert thrown.details["line"] == 3
     rejected = await fails(agent, "page_error", "evaluate_js", expression="Promise.reject(new Error('no'))")
-    assert rejected.message == "Error: no"
+    assert rejected.message == '"Error: no"'
     assert "odd" in (await fails(agent, "page_error", "evaluate_js", expression="throw 'odd'")).message
     assert "SyntaxError" in (await fails(agent, "page_error", "evaluate_js", expression="if (")).message
     await fails(agent, "page_error", "evaluate_js", expression="window")

@@ -11,10 +11,19 @@ from tests.house import Agent, House
 from tests.processes import kill_daemon
 from tests.server import PageServer
 
+HOSTILE = Path(__file__).parent / "hostile"
+
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
     """The daemon's own event loop."""
     return {"uvloop": uvloop.new_event_loop}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Hostile pages burn all they can get, and our deadlines must hold meanwhile."""
+    for item in items:
+        if HOSTILE in item.path.parents:
+            item.add_marker("alone")
 
 
 @pytest.fixture(scope="session")

@@ -66,6 +66,7 @@ def _never(message: dict[str, Any]) -> None:
 # --- with a daemon that runs
 
 
+@pytest.mark.alone
 def test_answers_within_50_ms_of_its_start(daemon: FakeDaemon, start: Start) -> None:
     """The best counts: other work on the machine says nothing about us."""
     times: list[float] = []
@@ -137,6 +138,7 @@ def test_malformed_lines_go_to_the_daemon_and_do_no_harm(daemon: FakeDaemon, sta
     assert [bridge.read()["id"] for _ in range(2)] == [None, 7]
 
 
+@pytest.mark.alone
 def test_the_end_of_stdin_is_its_end(daemon: FakeDaemon, start: Start) -> None:
     bridge = start()
     bridge.send(initialize())

@@ -507,6 +507,7 @@ def test_help_of_a_tool(cli: CommandLine):
     assert "pilothouse type-text '#name' Ada" in told
 
 
+@pytest.mark.alone
 def test_a_call_takes_120_ms_from_cold(cli: CommandLine, site: PageServer):
     """The best counts: other work on the machine says nothing about us."""
     cli.text("navigate", site.url("small.html"))

@@ -96,6 +96,7 @@ def test_words_without_a_name_are_counted_past_options():
     assert [value for value, _ in offers(known, ["click", "--json", "e1", "--snapshot", "d"])] == ["diff"]
 
 
+@pytest.mark.alone
 def test_it_is_quick_and_needs_no_click(cli: CommandLine):
     code = """
 import sys

@@ -56,6 +56,7 @@ def test_ready_line_and_files(home: Path, run: Start) -> None:
         assert answer.status == 200
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_within_two_seconds(home: Path, run: Start, number: signal.Signals) -> None:
     daemon = run("serve")

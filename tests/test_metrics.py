@@ -100,6 +100,7 @@ async def test_who_waits_for_a_turn_is_counted() -> None:
     assert turn.waiting == 0
 
 
+@pytest.mark.alone
 def test_counting_costs_next_to_nothing() -> None:
     metrics = Metrics()
     times: list[float] = []

@@ -379,6 +379,7 @@ async def test_the_conformance_switch_drops_the_secret_and_nothing_else(door: An
 # What it costs
 
 
+@pytest.mark.alone
 async def test_a_call_over_http_costs_less_than_three_milliseconds(url: str) -> None:
     own = url.removeprefix("http://").split(":")
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}

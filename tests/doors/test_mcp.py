@@ -324,6 +324,7 @@ async def measure(call: Any, rounds: int = 100) -> float:
     return min(medians)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("meta", [{}, {"_meta": ENVELOPE}], ids=["legacy", "modern"])
 async def test_a_call_over_the_local_socket_costs_less_than_a_millisecond(local: Path, meta: dict[str, Any]) -> None:
     async with line(local) as opened:

@@ -384,6 +384,7 @@ async def test_calls_run_side_by_side(client: httpx.AsyncClient):
     assert time.monotonic() - began < 3.9  # one after the other: 4
 
 
+@pytest.mark.alone
 async def test_the_door_itself_takes_less_than_a_millisecond(gate: RestGate):
     """From the checked request to the answer, without uvicorn and without a browser."""
     door = RestDoor(gate)  # pyright: ignore[reportArgumentType]

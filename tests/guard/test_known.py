@@ -94,6 +94,7 @@ def test_in_data_under_any_name():
     assert redact_tree({"password": VALUE, "x": [VALUE], VALUE: 1}) == {"password": MARK, "x": [MARK], MARK: 1}
 
 
+@pytest.mark.alone
 def test_time_is_in_proportion_and_small():
     """The best of several: what else the machine does is not asked for."""
     known.know("test", {f"n{number}": f"value-{number}-{'x' * 20}{number * 7919}" for number in range(200)})

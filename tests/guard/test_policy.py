@@ -361,6 +361,7 @@ def test_what_a_call_points_at_matters_unless_nothing_may_be_done():
     assert not Policy(read_rules('mode = "readonly"')).wants_aims("isolated", "auto")
 
 
+@pytest.mark.alone
 def test_a_decision_costs_little():
     text = "\n".join(f'[[rules]]\nhost = "*.h{n}.test"\nwrite = true' for n in range(500))
     policy = Policy(read_rules(f'template = "careful"\n{text}'))

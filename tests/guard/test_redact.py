@@ -185,6 +185,7 @@ def test_a_lone_surrogate_is_no_way_round():
     assert redact_text("\ud800 plain") == "\ud800 plain"
 
 
+@pytest.mark.alone
 def test_a_page_of_a_hundred_kilobytes_in_a_millisecond():
     """The best of several: what else the machine does is not asked for."""
     text = "".join(f'- link "Sign in {n}" [ref=e{n}] /login?next=%2F{n} and some words, 12:30\n' for n in range(1500))
@@ -203,6 +204,7 @@ def test_more_than_anybody_reads_is_cut_off():
     assert shown.endswith("(the rest is left out: it holds too much that looks like secrets)")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("evil", ["a", "password", "http://", "eyJ", "token=", "sk-", '"password":"', "a:b@"])
 def test_no_page_makes_it_slow(evil: str):
     began = time.perf_counter()

@@ -156,6 +156,7 @@ def test_the_most_specific_rule_wins_whatever_the_order():
     assert Rules().of(here) is None
 
 
+@pytest.mark.alone
 def test_thousands_of_rules_cost_little():
     text = "\n".join(f'[[rules]]\nhost = "h{n}.example.com"\n[[rules]]\nhost = "*.s{n}.test"' for n in range(1000))
     rules = read_rules(text)

@@ -240,6 +240,7 @@ def test_what_is_no_pattern_is_refused(pattern: str):
     assert caught.value.code == "bad_request"
 
 
+@pytest.mark.alone
 def test_hostile_input_costs_little():
     patterns = compiled(["(a+)+$", "(?i)(x|x)*y"])
     huge = "a" * 10_000_000 + "!"
@@ -251,6 +252,7 @@ def test_hostile_input_costs_little():
     assert time.perf_counter() - began < 2
 
 
+@pytest.mark.alone
 def test_an_ordinary_question_costs_next_to_nothing():
     question = asked("click", button("Add to basket", form="password", kind="submit"))
     assess(question)

@@ -241,6 +241,7 @@ def test_the_change_counter(chrome: Chrome) -> None:
     assert chrome.call("changes") > after
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("page", "default_ms", "full_ms"), [("big", 20, 250), ("forms", 10, 20)])
 def test_time(chrome: Chrome, pages_site: str, page: str, default_ms: float, full_ms: float) -> None:
     """Generous, for shared machines; the bench judges the real bars (10 and 60 ms)."""

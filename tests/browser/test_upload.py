@@ -32,7 +32,7 @@ async def test_bytes(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("upload.html"))
     for _ in range(2):
         assert (
-            await agent.text("upload_file", target="#one", files=[given("a note.txt", "hello")]) == "chose a note.txt"
+            await agent.text("upload_file", target="#one", files=[given("a note.txt", "hello")]) == 'chose "a note.txt"'
         )
     await out(agent, "a note.txt (5, text/plain): hello")
 
@@ -56,7 +56,7 @@ async def test_a_name_never_leads_out_of_the_folder(agent: Agent, site: PageServ
 async def test_several(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("upload.html"))
     files = [given("a.txt", "1"), given("b.txt", "22")]
-    assert await agent.text("upload_file", target="text=Many files", files=files) == "chose a.txt, b.txt"
+    assert await agent.text("upload_file", target="text=Many files", files=files) == 'chose "a.txt", "b.txt"'
     await out(agent, "a.txt (1, text/plain): 1; b.txt (2, text/plain): 22")
     await fails(agent, "bad_request", "upload_file", target="#one", files=files)
 

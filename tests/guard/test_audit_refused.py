@@ -304,9 +304,9 @@ async def test_retention_leaves_one_piece(tmp_path: Path):
 
 
 class _Denies(Policy):
-    def decide(self, question: Question) -> Decision:
+    def weigh(self, question: Question) -> tuple[Decision, ...]:
         verdict = "deny" if question.tool == "click" else "allow"
-        return Decision(verdict, "rule 1 (no clicks)", "medium", why="clicks are forbidden")
+        return (Decision(verdict, "rule 1 (no clicks)", "medium", why="clicks are forbidden"),)
 
 
 def _with(
@@ -328,17 +328,20 @@ async def test_every_refusal_of_the_gate_is_in_the_log(house: House, site: PageS
         await agent.call("navigate", url=site.inline("<button>Go</button>"))
         for tool, args in (
             ("click", {"target": "text=Go"}),
-            ("navigate", {"url": "file:///etc/passwd"}),
+            ("navigate", {"url": "javascript:alert(1)"}),
             ("no_such_tool", {}),
             ("list_tabs", {}),
             ("list_tabs", {}),
         ):
             await agent.ask(tool, **args)
-        click, address, *_, limit = house.gate._audit.tail(5)
+        lines = house.gate._audit.tail(10)
+    click, address, unknown = [one for one in lines if one["event"] == "refused"]
+    limit = lines[-1]
+    assert (unknown["tool"], unknown["outcome"]) == ("no_such_tool", "unknown_tool")
     assert (click["event"], click["outcome"], click["tool"]) == ("refused", "denied", "click")
     assert click["decision"] == {"verdict": "deny", "rule": "rule 1 (no clicks)", "risk": "medium"}
     assert click["args"]["target"] == "text=Go"
-    assert (address["event"], address["tool"], address["urls"]) == ("refused", "navigate", ["file:///etc/passwd"])
+    assert (address["event"], address["tool"], address["urls"]) == ("refused", "navigate", ["javascript:alert(1)"])
     assert (limit["event"], limit["kind"], limit["told"]["caller"]) == ("note", "over_limit", "default")
 
 

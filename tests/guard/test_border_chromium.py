@@ -214,11 +214,12 @@ async def test_who_does_not_wait_for_a_person_is_told_that_one_is_asked(
     assert len(person.urls) == 1
 
 
-async def test_nobody_to_ask_means_no(view: ByHand, one: Agent, site: PageServer):
+async def test_nobody_who_answers_means_no(view: ByHand, one: Agent, site: PageServer):
     view.become(["a.test"], ask=["new.test"])
     await one.call("navigate", url=at(site, "a.test"))
-    problem = await fails(one, "denied", "navigate", url=at(site, "new.test"))
-    assert "nobody can be asked" in problem.message
+    problem = await fails(one, "approval_pending", "navigate", url=at(site, "new.test"), timeout_ms=1500)
+    assert "a person is being asked" in problem.message
+    assert "a.test" in await one.js("location.host")
 
 
 async def test_a_change_cuts_what_is_open_and_holds_at_once(own: House, view: ByHand, one: Agent, site: PageServer):

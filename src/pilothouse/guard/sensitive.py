@@ -64,6 +64,7 @@ _FIELDS = {
     "textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider", "date", "time", "datetime", "month", "week",
     "color", "file",
 }  # fmt: skip
+_TEXTS = {"heading", "paragraph", "listitem", "row", "cell", "columnheader", "caption"}  # a click there sends nothing
 _PASSWORD = re.compile(r"\b(?:current|new)-password\b")
 _ONE_TIME = re.compile(r"\bone-time-code\b")
 _CARD_AUTOCOMPLETE = re.compile(r"\bcc-(?:number|csc|exp|exp-month|exp-year|name|given-name|family-name|type)\b")
@@ -206,7 +207,7 @@ def _by_words(aim: "Aim") -> Iterator[Found]:
 
 
 def _by_form(aim: "Aim") -> Iterator[Found]:
-    if aim.role == "link":
+    if aim.role == "link" or aim.role in _TEXTS:
         return
     for held in aim.form[:URL_CHARS].split(","):
         if found := _HELD.get(held.strip()):

@@ -68,7 +68,10 @@ class House:
         )
         for module in pkgutil.iter_modules(pilothouse.tools.__path__):
             importlib.import_module(f"pilothouse.tools.{module.name}")
-        self.gate = Gate(Registry(declared()), self.sessions, self.policy, self.approvals, Audit(home))
+        audit = Audit(home)
+        self.approvals.record_in(audit)
+        self.sessions.on_closed = self.approvals.session_closed
+        self.gate = Gate(Registry(declared()), self.sessions, self.policy, self.approvals, audit)
         self._agents = 0
 
     def agent(self) -> "Agent":

@@ -164,13 +164,15 @@ async def run(
     approvals = Approvals(timeout_s=asking.timeout_s, client_answers=asking.client_answers)
     borders = Borders(policy.view, approvals.ask)
     policy.on_change(borders.changed)
+    audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     approvals.follow(borders.heard)
+    approvals.record_in(audit)
     vault = Vault(home, system_keyring)
     secrets = Secrets(home, vault)
     await asyncio.to_thread(secrets.prepare)
     fixed = _fixed(home, vault, secrets, policy)
     sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, fixed)
-    audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
+    sessions.on_closed = approvals.session_closed
     rates = Rates()
     pace = _Pace(rates, policy, settings.limits.requests_per_minute)
     gate = Gate(

@@ -77,8 +77,6 @@ class Gate:
         self._budget = budget or Budget()
         self.metrics = Metrics()
         self._leaving: set[asyncio.Task[None]] = set()
-        approvals.record_in(audit)
-        sessions.on_closed = approvals.session_closed
 
     async def call(self, call: Call) -> Answer:
         """Always an answer; only a cancelled call raises."""

@@ -162,7 +162,8 @@ def _by_aims(question: "Question") -> Iterator[Found]:
             yield from _by_field(aim) if types else ()
         elif presses and not refuses:
             yield from _by_words(aim)
-            yield from _by_form(aim)
+            if question.tool != "drag":
+                yield from _by_form(aim)
             yield from _by_page(aim, question.urls)
 
 

@@ -51,7 +51,7 @@ function leadsTo(el) {
 // What is at stake in a field: "password", "card", "code", "file".
 function stakeOf(field) {
   if (tagOf(field) === "iframe") {
-    return CARD_FRAME.test(["title", "name", "src"].map((name) => (attr(field, name) || "").slice(0, 300)).join(" ")) ? "card" : "";
+    return CARD_FRAME.test(["title", "name", "src"].map((name) => (attr(field, name) || "").split(/[?#]/)[0].slice(0, 300)).join(" ")) ? "card" : "";
   }
   if (!(field instanceof HTMLInputElement)) return "";
   const said = ["autocomplete", "name", "id", "aria-label", "placeholder"].map((name) => (attr(field, name) || "").slice(0, 100)).join(" ");

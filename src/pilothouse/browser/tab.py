@@ -399,8 +399,11 @@ class Tab:
         return self.loaders.index(began_in) < self.loaders.index(loader) < self.loaders.index(self.document.loader_id)
 
     def _sent(self, params: dict[str, Any]) -> None:
-        """`beforeunload` is over when the request for a new document goes out; from then on the page is deaf."""
-        if params["requestId"] == params["loaderId"] and params.get("frameId") == self.target_id:
+        """`beforeunload` is over when the request for a new document goes out; from then on the page is deaf.
+
+        A document that is fetched ahead looks the same, but nobody is on the way to it.
+        """
+        if self.navigating and params["requestId"] == params["loaderId"] and params.get("frameId") == self.target_id:
             self.bound_for = params["request"]["url"]
 
     def _stopped(self, params: dict[str, Any]) -> None:

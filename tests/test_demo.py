@@ -31,9 +31,9 @@ def test_the_tour(cli: CommandLine, tmp_path: Path):
     assert len(told) == len(steps("")) == 9
     opened, seen, filled, clicked, answered, waited, console, network, picture = told
     assert "Harbour Bakery" in opened
-    assert re.search(r'button "Order" e\d', seen)
+    assert re.search(r'button "Reserve" e\d', seen)
     assert "filled 4 fields" in filled
-    assert 'confirm "Order 3 Sourdough for Ada?"' in clicked
+    assert 'confirm "Reserve 3 Sourdough for Ada?"' in clicked
     assert "accepted" in answered
     assert "met" in waited
     assert "stock is unknown" in console

@@ -33,7 +33,7 @@ def told(agent: Agent) -> str:
 async def test_a_page_in_the_background_that_nobody_calls(watched: Agent, site: PageServer) -> None:
     await watched.call("navigate", url=site.url("small.html"))
     await watched.call("new_tab", url=site.url("small.html", other=True), background=True)
-    await watched.call("evaluate_js", tab="t2", expression="void setTimeout(() => { while (1); }, 50)")
+    await watched.call("evaluate_js", tab="t2", expression="void setTimeout(() => { while (1); }, 500)")
     await until(lambda: told(watched), 20)
     assert told(watched) == f"t2 the page kept a core busy for {BUSY_S:g} s: its script was broken off"
     assert "limit in t2: the page kept a core busy" in await watched.text("get_page_state")
@@ -42,7 +42,7 @@ async def test_a_page_in_the_background_that_nobody_calls(watched: Agent, site: 
 
 
 async def test_a_frame_of_another_site(watched: Agent, site: PageServer) -> None:
-    spin = site.inline("<script>setTimeout(() => { while (1); }, 50)</script><h1>Inner</h1>", other=True)
+    spin = site.inline("<script>setTimeout(() => { while (1); }, 500)</script><h1>Inner</h1>", other=True)
     await watched.call("navigate", url=site.inline(f"<h1>Outer</h1><iframe src='{spin}'></iframe>"))
     await until(lambda: told(watched), 20)
     assert told(watched).startswith("t1 ")
@@ -108,7 +108,7 @@ async def test_a_page_that_no_interruption_reaches_is_ended(watched: Agent, site
 
     tab.channel.post = deaf  # type: ignore[method-assign]
     await until(lambda: tab.channel in watched.gate._sessions.warden._pids, 20)
-    await watched.js("void setTimeout(() => { while (1); }, 50)")
+    await watched.js("void setTimeout(() => { while (1); }, 500)")
     await until(lambda: "the page was ended" in told(watched), 30)
     await until(lambda: tab.url == "about:blank", 20)
 

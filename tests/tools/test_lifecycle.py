@@ -130,7 +130,10 @@ async def test_the_life_of_a_profile_browser(own_house: House, site: PageServer,
     assert own_house.browsers.find("work")
     await own_house.browsers.close_idle(0)
     assert (await one.call("get_running_browsers"))["browsers"] == []
-    await one.call("delete_profile", profile="work", data=True)
+    deleting = asyncio.ensure_future(one.call("delete_profile", profile="work", data=True))
+    await until(lambda: own_house.approvals.pending())  # what cannot be had back is asked about
+    await own_house.approvals.answer(own_house.approvals.pending()[0]["id"], "allow")
+    await deleting
     assert not data_dir.exists()
     assert list((tmp_path / "browsers").glob("*work*")) == []
 

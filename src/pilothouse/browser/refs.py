@@ -9,7 +9,7 @@ import re
 
 PLACEHOLDER = re.compile("\u0001(\\d+)\u0001")
 MAX_REFS = 50_000
-_REF = re.compile(r"e([1-9]\d{0,8})\Z")
+_REF = re.compile(r"\s*@?e([1-9]\d{0,8})\s*\Z")  # people write @e12 as well
 
 
 class Refs:

@@ -24,7 +24,9 @@ CALL_TIMEOUT_S = 30.0
 def source() -> str:
     """The walker."""
     body = _joined(name for name in _rooms() if name != FIRST)
-    return f'(() => {{ "use strict"; if (globalThis.ph) return; const ph = {{}};\n{body}\nglobalThis.ph = ph; }})()'
+    # A page names its own elements in every world's window (<form name=ph>): only a property of our own counts.
+    there, put = 'Object.hasOwn(globalThis, "ph")', 'Object.defineProperty(globalThis, "ph", {value: ph})'
+    return f'(() => {{ "use strict"; if ({there}) return; const ph = {{}};\n{body}\n{put}; }})()'
 
 
 @functools.cache

@@ -43,7 +43,7 @@ def steps(url: str) -> list[Step]:
         {"target": "#loaves", "value": "3"},
         {"target": "#sliced", "value": "true"},
     ]
-    button = 'role=button[name="Order"]'
+    button = 'role=button[name="Reserve"]'
     return [
         Step("Go to a page; the answer comes when it has loaded.", "navigate", {"url": url}),
         Step("See it as an agent does: one line an element, refs to act on.", "get_page_state", {}),

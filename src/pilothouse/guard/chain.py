@@ -69,7 +69,12 @@ class Report(msgspec.Struct):
 
 def seal(fields: dict[str, Any], previous: str) -> tuple[bytes, str]:
     """The line of a record and its hash."""
-    body = msgspec.json.encode({**fields, "prev": previous})[:-1]
+    whole = {**fields, "prev": previous}
+    try:
+        body = msgspec.json.encode(whole)[:-1]
+    except UnicodeEncodeError:  # half a character, from a caller: the log keeps what can be written
+        plain = json.dumps(msgspec.to_builtins(whole), ensure_ascii=False, separators=(",", ":"))
+        body = plain.encode("utf-8", "replace")[:-1]
     digest = hashlib.sha256(body).hexdigest()
     return b'%b,"hash":"%b"}\n' % (body, digest.encode()), digest
 

@@ -46,7 +46,6 @@ async def focus_ref(tab: Tab, ref: Ref, snapshot: Want = None) -> Result[Acted]:
 
 
 async def _element(tab: Tab, ref: str, instead: str) -> Element:
-    ref = ref.strip().removeprefix("@")
     if not is_ref(ref):
         raise Failure(
             "bad_request",

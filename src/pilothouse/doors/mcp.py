@@ -5,7 +5,6 @@ SDK takes 0.9 s to import. Below: gate. Handlers return plain dicts in wire form
 """
 
 import contextlib
-import os
 import weakref
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -20,7 +19,6 @@ from mcp.server.connection import Connection, NotifyOnlyOutbound, allowed_log_le
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
-from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.runner import ServerRunner, modern_error_data, serve_one
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -49,6 +47,7 @@ from pilothouse.doors.extras import Extras
 from pilothouse.doors.herald import Herald
 from pilothouse.doors.instructions import INSTRUCTIONS
 from pilothouse.doors.pipe import ClientRefused, Exchange, Params, Pipe
+from pilothouse.doors.seal import Seal
 from pilothouse.doors.shapes import answer_to_wire, tool_to_wire
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
@@ -128,10 +127,8 @@ class McpDoor:
             }
         for method, (params, handler) in handlers.items():
             server.add_request_handler(method, params, _completed(handler))
-        security = RequestStateSecurity(keys=[os.urandom(32)], bind_principal=lambda ctx: self.caller(ctx).key)
         # Without the tracing that the SDK puts here: nobody collects it, and it costs a tenth of a millisecond.
-        boundary = RequestStateBoundary(security, default_audience="pilothouse")
-        server.middleware[:] = [self._attend, self._tell_forgery, boundary]
+        server.middleware[:] = [self._attend, self._tell_forgery, Seal(lambda ctx: self.caller(ctx).key)]
         return server
 
     # Who is calling

@@ -85,18 +85,21 @@ class Gate:
             answer = await self._walk(visit)
         except Failure as failure:
             self._refused(visit, failure)
-            self._hide(visit)
-            answer = failed(visit, failure)
+            answer = self._failed(visit, failure)
         except (ProtocolError, WorldGone) as error:
-            answer = failed(visit, _translated(error))
+            answer = self._failed(visit, _translated(error))
         except asyncio.CancelledError:
             self._note(visit, "cancelled")
             raise
         except Exception:
             log.exception("%s failed", call.tool[:80])
-            answer = failed(visit, Failure("system", "Pilothouse failed; its log says why"))
+            answer = self._failed(visit, Failure("system", "Pilothouse failed; its log says why"))
         self._note(visit, answer.data["error"]["code"] if answer.failed else "ok")
         return answer
+
+    def _failed(self, visit: Visit, failure: Failure) -> Answer:
+        self._hide(visit)
+        return failed(visit, failure)
 
     async def _walk(self, visit: Visit) -> Answer:
         call = visit.call
@@ -121,15 +124,9 @@ class Gate:
     # find, parse, place
 
     def _found(self, call: Call) -> Tool:
-        """Every call counts against its key, that of an unknown tool too; a tool made of steps counts its steps."""
-        try:
-            tool = self.registry.find(call.tool)
-        except Failure:
-            self._rates.count(call.caller.key)
-            raise
-        if not tool.runner_name:
-            self._rates.count(call.caller.key)
-        return tool
+        """Every call counts against its key: that of an unknown tool, each step of a batch and the batch itself."""
+        self._rates.count(call.caller.key)
+        return self.registry.find(call.tool)
 
     def _addresses(self, tool: Tool, args: msgspec.Struct) -> msgspec.Struct:
         """Addresses in their canonical form; what may never be opened ends here."""
@@ -215,8 +212,11 @@ class Gate:
 
     def _judge_late(self, question: Question, sights: tuple[Sight, ...]) -> None:
         """A field that another one brought to light. Nobody can be asked now: half of the form is filled."""
-        decision = self._policy.decide(msgspec.structs.replace(question, aims=as_aims(sights)))
-        if decision.verdict != "allow":
+        question = msgspec.structs.replace(question, aims=as_aims(sights))
+        for decision in self._policy.weigh(question):
+            granted = decision.verdict == "ask" and self.approvals.is_granted(question, decision)
+            if decision.verdict == "allow" or granted:
+                continue
             raise Failure(
                 "denied" if decision.verdict == "deny" else "approval_denied",
                 decision.why

@@ -70,7 +70,7 @@ def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
 
 
 def _is_hidden(event: Event, visit: Visit) -> bool:
-    return event.tab in visit.hidden and event.kind in ("dialog", "console_error")
+    return event.tab in visit.hidden
 
 
 def failed(visit: Visit, failure: Failure) -> Answer:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pilothouse.browser.tab import Tab
-from pilothouse.call import Caller
+from pilothouse.call import Call, Caller
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.border import Border
 from pilothouse.guard.policy import Decision, Question
@@ -351,3 +351,50 @@ async def test_steps_an_hour_belong_to_the_key(agent: Agent, house: House, site:
         async with Agent(house.gate, Caller("hasty", connection, door)) as again:
             await fails(again, "over_limit", "navigate", url=site.url("small.html"))
     await agent.call("navigate", url=site.url("small.html"))  # another key
+
+
+LATE = """<form><input id=a oninput="if (!window.b) { b = document.createElement('input'); b.id = 'late'; after(b) }"></form>
+<script>function after(one) { document.querySelector('#a').after(one) }</script>"""
+
+
+def allowing(house: House, answered: list[str]) -> Callable[[], None]:
+    """A person who allows whatever comes, for as long as is usual."""
+
+    def hear(event: dict[str, Any]) -> None:
+        if event["kind"] == "pending":
+            answered.append(ident := event["approval"]["id"])
+            task = asyncio.ensure_future(house.approvals.answer(ident, "allow"))
+            task.add_done_callback(lambda done: done.result())
+
+    return house.approvals.follow(hear)
+
+
+async def test_a_field_that_comes_late_is_covered_by_what_was_granted(agent: Agent, house: House, site: PageServer):
+    answered: list[str] = []
+    leave = allowing(house, answered)
+    try:
+        await agent.call("open_session", mode="ask")
+        await agent.call("navigate", url=site.inline(LATE))
+        answered.clear()
+        await agent.call("fill_form", fields=[{"target": "#a", "value": "1"}, {"target": "#late", "value": "2"}])
+        assert len(answered) == 1
+        assert await agent.js("document.querySelector('#a').value + b.value") == "12"
+    finally:
+        leave()
+
+
+async def test_a_batch_that_waits_for_a_person_is_not_to_be_repeated_whole(
+    agent: Agent, house: House, site: PageServer
+):
+    await agent.call("navigate", url=site.inline("<button>Next</button><button>Pay now</button>"))
+    steps = [{"tool": "click", "args": {"target": f"text={name}"}} for name in ("Next", "Pay now")]
+    call = Call("batch", {"steps": steps}, agent.caller, patience_s=0)
+    error = (await agent.gate.call(call)).data["error"]
+    assert (error["code"], error["details"]["step"]) == ("approval_pending", 2)
+    assert "client_may_answer" not in error["details"]
+    assert error["suggestions"][-1] == "steps 1 to 1 are done; go on from step 2"
+    assert not any("repeat" in one for one in error["suggestions"])
+    call.args["steps"] = steps[1:]  # when nothing is done yet, the call may be made again as it is
+    error = (await agent.gate.call(call)).data["error"]
+    assert error["code"] == "approval_pending"
+    assert "client_may_answer" in error["details"]

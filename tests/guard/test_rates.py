@@ -1,7 +1,6 @@
-"""Calls a minute: counted by key, on a clock that never goes back, each step of a batch for itself."""
+"""Calls a minute: counted by key, on a clock that never goes back, a batch and each of its steps."""
 
 import itertools
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -138,8 +137,8 @@ async def test_what_fails_counts_too(house: House, clock: Clock) -> None:
     assert codes == ["unknown_tool", "bad_request", "over_limit"]
 
 
-async def test_a_batch_counts_its_steps(house: House, clock: Clock, tmp_path: Path) -> None:
-    async with Limited(house, 5, clock).agent() as agent:
+async def test_a_batch_counts_and_so_do_its_steps(house: House, clock: Clock) -> None:
+    async with Limited(house, 7, clock).agent() as agent:
         steps = [{"tool": "list_tabs"}] * 3
         assert await code(agent, "batch", steps=steps) == "ok"
         stopped = await agent.ask("batch", steps=steps)
@@ -149,3 +148,11 @@ async def test_a_batch_counts_its_steps(house: House, clock: Clock, tmp_path: Pa
         assert error["retryable"]
         clock.now += 60
         assert await code(agent, "batch", steps=steps) == "ok"
+
+
+async def test_a_batch_of_nothing_counts(house: House, clock: Clock) -> None:
+    async with Limited(house, 3, clock).agent() as agent:
+        steps = [{"tool": "no_such_tool"}]
+        codes = [await code(agent, "batch", steps=steps) for _ in range(4)]
+        assert codes[:1] == ["unknown_tool"]
+        assert codes[-1] == "over_limit"

@@ -55,11 +55,11 @@ async def batch(
 def _stopped(
     index: int, count: int, name: str, error: dict[str, Any], lines: list[str], results: list[dict[str, Any]]
 ) -> Failure:
-    return Failure(
-        error["code"],
-        "\n".join([f"step {index + 1} of {count} ({name}) failed: {error['message']}", *lines]),
-        details={**error["details"], "step": index + 1, "results": results},
-        suggestions=[*error["suggestions"], f"steps 1 to {index} are done; go on from step {index + 1}"]
-        if index
-        else error["suggestions"],
-    )
+    details, suggestions = {**error["details"], "step": index + 1, "results": results}, list(error["suggestions"])
+    if index and error["code"] == "approval_pending":  # who repeats the whole call would do these steps again
+        details.pop("client_may_answer", None)
+        suggestions = ["ask the user to answer"]
+    if index:
+        suggestions.append(f"steps 1 to {index} are done; go on from step {index + 1}")
+    message = "\n".join([f"step {index + 1} of {count} ({name}) failed: {error['message']}", *lines])
+    return Failure(error["code"], message, details=details, suggestions=suggestions)

@@ -109,7 +109,7 @@ async def test_a_full_house_says_when_to_come_back(own_house: House) -> None:
     first = await agent.call("open_session")
     await agent.call("open_session")
     (oldest, _) = sessions.of((agent.caller.key, agent.caller.connection))
-    oldest.used_at -= 500
+    oldest.used_at = asyncio.get_running_loop().time() - 500
     full = await agent.ask("open_session")
     assert full.data["error"]["code"] == "over_limit"
     assert 95 <= full.data["error"]["details"]["retry_after_s"] <= 100

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,8 @@ Say = Callable[[str], None]
 
 
 @pytest.fixture
-def say(house: House) -> Iterator[Say]:
-    """Another policy, until the end of the test."""
+async def say(house: House) -> AsyncIterator[Say]:
+    """Another policy, until the end of the test. Those who follow it need the loop, then too."""
     yield lambda text: house.policy.replace(read_rules(text))
     house.policy.replace(Rules())
 

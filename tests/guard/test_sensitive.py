@@ -21,9 +21,14 @@ PAGE = "https://shop.test/things"
 
 
 def asked(
-    tool: str = "click", *aims: Aim, access: Access = Access.WRITE, urls: tuple[str, ...] = (PAGE,), **args: Any
+    tool: str = "click",
+    *aims: Aim,
+    access: Access = Access.WRITE,
+    urls: tuple[str, ...] = (PAGE,),
+    presses: bool = True,
+    **args: Any,
 ) -> Question:
-    return Question(caller="a", session="s", tool=tool, access=access, args=args, urls=urls, aims=aims)
+    return Question(caller="a", session="s", tool=tool, access=access, args=args, urls=urls, aims=aims, presses=presses)
 
 
 def button(name: str, **more: str) -> Aim:
@@ -183,9 +188,11 @@ def test_forms():
     assert risk(asked("click", button("Go", kind="submit", form="code,file"))) == "medium"
     assert risk(asked("click", button("Go", kind="submit"))) == "low"
     assert risk(asked("press_key", field(), button("Go", kind="submit", form="card"), key="Enter")) == "high"
-    assert risk(asked("press_key", field(), button("Go", kind="submit", form="card"), key="Tab")) == "none"
-    assert risk(asked("press_key", field(kind="password"), key="a")) == "medium"
-    assert risk(asked("press_key", field(kind="password"), key="Tab")) == "none"
+    assert (
+        risk(asked("press_key", field(), button("Go", kind="submit", form="card"), key="Tab", presses=False)) == "none"
+    )
+    assert risk(asked("press_key", field(kind="password"), key="a", presses=False)) == "medium"
+    assert risk(asked("press_key", field(kind="password"), key="Tab", presses=False)) == "none"
     assert risk(asked("focus_ref", button("Delete"))) == "none"
 
 

@@ -58,7 +58,6 @@ _TOOLS: dict[str, Found] = {
     "kill_browser": ("low", "ends a browser"),
 }
 _LOOKING = {"focus_ref", "swipe"}  # they point at something and set nothing off
-_PRESSING_KEYS = {"Enter", "NumpadEnter", "Return", "Space", ""}
 _TYPING = {"type_text", "slow_type", "type_ref", "fill_form", "select_option", "press_key"}
 _FIELDS = {
     "textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider", "date", "time", "datetime", "month", "week",
@@ -172,9 +171,13 @@ def _means(question: "Question") -> tuple[bool, bool]:
     if question.tool in _LOOKING or (question.tool == "handle_dialog" and not question.args.get("accept")):
         return False, False
     if question.tool == "press_key":
-        key = str(question.args.get("key", ""))
-        return len(key) == 1, key.strip().rpartition("+")[2] in _PRESSING_KEYS
+        return _is_character(str(question.args.get("key", ""))), question.presses
     return question.tool in _TYPING, True
+
+
+def _is_character(key: str) -> bool:
+    """With or without modifiers: Control+v puts something into a field, too."""
+    return len(key) == 1 or key[-2:-1] == "+"
 
 
 def _by_field(aim: "Aim") -> Iterator[Found]:

@@ -275,3 +275,32 @@ def test_words():
     assert is_dismissal("No, thanks") or is_dismissal("No thanks")
     assert not is_dismissal("Cancel subscription")
     assert not is_dismissal("")
+
+
+@pytest.mark.parametrize("name", ["×", "✕", "✖️", "✗", "Cancel", "✕ Close", "No.", "取消"])
+def test_who_says_no_sets_nothing_off(name: str):
+    assert is_dismissal(name)
+    question = Aim(role="dialog", name="Delete everything?", kind="dialog")
+    assert risk(asked("click", button(name, form="card"), question)) == "none"
+    assert risk(asked("click", button(name, kind="submit", form="card"))) == "high"
+
+
+@pytest.mark.parametrize("name", ["✓", "→", "...", "🗑", "💳"])
+def test_signs_are_no_refusal(name: str):
+    assert not is_dismissal(name)
+    assert risk(asked("click", button(name, form="card"))) == "high"
+    assert risk(asked("click", button(name, purpose="pay-button"))) == "high"
+
+
+def test_pictures():
+    assert risk(asked("click", button("🗑️"))) == "medium"
+    assert risk(asked("click", button("💳 1234"))) == "high"
+
+
+def test_a_refusal_is_what_is_pressed():
+    pay = button("Pay now", kind="submit")
+    assert risk(asked("press_key", field(name="No."), pay, key="Enter")) == "high"
+    assert risk(asked("type_text", field(name="No."), pay, text="4", submit=True)) == "high"
+    assert risk(asked("click", button("Cancel"), pay)) == "high"
+    assert risk(asked("drag", button("×"), button("🗑"))) == "medium"
+    assert risk(asked("click", button("💳 Close"))) == "high"

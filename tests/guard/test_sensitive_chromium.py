@@ -56,3 +56,23 @@ async def test_another_spelling_of_what_was_denied(agent: Agent, site: PageServe
     ]
     await agent.gate.approvals.answer(question["id"], "deny")
     assert await said(agent, "press_key", key="return") == "approval_denied"
+
+
+async def test_a_field_called_no_is_no_refusal(agent: Agent, site: PageServer) -> None:
+    page = PAY.format("No.")
+    assert await is_asked(agent, site, page, "type_text", target="#a", text="4", submit=True)
+    assert await is_asked(agent, site, page, "press_key", focus="#a", key="Enter")
+
+
+@pytest.mark.parametrize("name", ["✓", "→", "Cancel"])
+async def test_what_sends_a_card_is_asked_about_whatever_it_is_called(
+    agent: Agent, site: PageServer, name: str
+) -> None:
+    page = FORM.format(f"<input autocomplete=cc-number><button>{name}</button>")
+    assert await is_asked(agent, site, page, "click", target="button")
+
+
+async def test_a_cross_closes(agent: Agent, site: PageServer) -> None:
+    page = """<form><input autocomplete=cc-number>
+        <button type=button onclick="document.title = 'sent'">✕</button></form>"""
+    assert not await is_asked(agent, site, page, "click", target="button")

@@ -6,7 +6,6 @@ The rules can be replaced at any moment; whoever keeps something that they allow
 
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal
 
 from pilothouse.guard import sensitive
@@ -26,20 +25,18 @@ Assess = Callable[[Question, tuple[Any, ...]], tuple[Risk, str]]
 
 
 class Policy:
-    """`own_ports` (read live) and the folders in `private` are out of reach whatever the rules say."""
+    """`own_ports` (read live) are out of reach whatever the rules say."""
 
     def __init__(
         self,
         rules: Rules | None = None,
         *,
         own_ports: Collection[int] = (),
-        private: tuple[Path, ...] = (),
         assess: Assess | None = None,
     ) -> None:
         self.rules = rules or Rules()
         self.problem = ""  # why the file's newest text does not hold; empty: it does
         self._own_ports = own_ports
-        self._private = private
         self._assess = assess or sensitive.assess
         self._followers: list[Callable[[], None]] = []
         self._judge = lru_cache(maxsize=32)(self._make_judge)
@@ -114,7 +111,7 @@ class Policy:
         return LOCKED_REQUESTS_PER_MINUTE if self.rules.template == "locked" and configured == default else configured
 
     def _make_judge(self, browser: str, mode: str) -> Judge:
-        return Judge(self.rules, browser=browser, mode=mode, own_ports=self._own_ports, private=self._private)
+        return Judge(self.rules, browser=browser, mode=mode, own_ports=self._own_ports)
 
 
 class View:

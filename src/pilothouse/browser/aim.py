@@ -82,6 +82,13 @@ class Held:
         if seal != now:
             raise _changed("what has the focus")
 
+    async def follow(self, tab: Tab, *, enter: bool) -> None:
+        """Before a key that is typed: a page may have moved the focus on, and what it went to is judged now."""
+        told = _sights(await _focused(tab, enter=enter))
+        if new := tuple(one for one in told if one not in self.sights):
+            self.judge(new)
+            self.sights += new
+
     async def confirm_point(self, tab: Tab, x: float, y: float) -> None:
         if self.pointing.point and (await _at(tab, x, y))["seal"] != self._seal:
             raise _changed("what is at that point")

@@ -4,7 +4,6 @@ import itertools
 import time
 from collections.abc import Callable
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 
 import msgspec

@@ -47,6 +47,57 @@ async def test_enter_among_typed_keys(agent: Agent, site: PageServer, text: str)
     assert await is_asked(agent, site, PAY.format("Street"), "slow_type", target="#a", text=text, delay_ms=0)
 
 
+WIDE = "<meta name=viewport content='width=3900,minimum-scale=0.1,initial-scale=0.1'><div style='width:3900px'></div>"
+BIG = "<style>button { position: fixed; left: 0; top: 0; width: 100vw; height: 100vh }</style>" + PAY.format("Street")
+
+
+@promise("A22")
+@pytest.mark.parametrize("distance", [0.5, 3, 14, 29])
+async def test_a_swipe_is_no_tap(agent: Agent, site: PageServer, distance: float) -> None:
+    await agent.call("navigate", url=site.inline(BIG))
+    assert await said(agent, "swipe", direction="up", distance=distance) == "bad_request"
+    assert await is_asked(agent, site, BIG, "swipe", target="button", direction="up", distance=distance)
+
+
+@promise("A22")
+async def test_a_swipe_is_no_tap_on_a_page_that_is_shown_small_or_at_the_edge_of_a_window(
+    agent: Agent, site: PageServer
+) -> None:
+    await agent.call("navigate", url=site.inline(BIG))
+    assert await said(agent, "swipe", direction="up", distance=30) == "ok"
+    page = f"<button style='position:fixed;top:0;height:20px' onclick='document.title = 1'>Show more</button>{BIG}"
+    await agent.call("navigate", url=site.inline(page.replace("100vh", "0")))
+    assert await said(agent, "swipe", target="text=Show more", direction="up", distance=500) == "bad_request"
+    await agent.call("emulate", device="iPhone 15")
+    await agent.call("navigate", url=site.inline(WIDE + BIG))
+    assert await said(agent, "swipe", direction="up", distance=120) == "bad_request"
+    assert await said(agent, "swipe", direction="up", distance=310) == "ok"
+    assert await agent.js("document.title") == ""
+
+
+async def test_a_tab_among_typed_keys(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(PAY.format("Street")))
+    assert await said(agent, "slow_type", target="#a", text="4\t ", delay_ms=0) == "bad_request"
+    assert await agent.js("document.title + a.value") == ""
+
+
+@pytest.mark.parametrize(
+    ("page", "typed", "code"),
+    [
+        (PAY.format("Street"), "1", "approval_denied"),  # the next key would have been a space on the button
+        (FORM.format("<input id=a><input name=cardnumber>"), "1", "approval_denied"),
+        (FORM.format("<input id=a><input name=city>"), "12 3", "ok"),  # as pages do that ask for a code
+    ],
+)
+async def test_where_the_focus_moves_on_its_own(
+    agent: Agent, site: PageServer, page: str, typed: str, code: str
+) -> None:
+    await agent.call("navigate", url=site.inline(page))
+    await agent.js("a.oninput = () => a.form.elements[1].focus(); window.keys = ''; onkeydown = e => { keys += e.key }")
+    assert await said(agent, "slow_type", target="#a", text="12 3", clear=False, delay_ms=0) == code
+    assert await agent.js("[document.title, keys]") == ["", typed]
+
+
 async def test_another_spelling_of_what_was_denied(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.inline(PAY.format("Street")))
     await agent.js("document.querySelector('#a').focus()")

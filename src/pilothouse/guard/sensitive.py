@@ -57,7 +57,8 @@ _TOOLS: dict[str, Found] = {
     "delete_profile": ("medium", "removes a profile"),
     "kill_browser": ("low", "ends a browser"),
 }
-_LOOKING = {"focus_ref", "swipe"}  # they point at something and set nothing off
+_LOOKING = {"focus_ref"}  # it points at something and sets nothing off
+_MOVING = {"drag", "swipe"}  # they send no form
 _TYPING = {"type_text", "slow_type", "type_ref", "fill_form", "select_option", "press_key"}
 _FIELDS = {
     "textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider", "date", "time", "datetime", "month", "week",
@@ -171,7 +172,7 @@ def _by_press(aim: "Aim", question: "Question", *, answers_no: bool) -> Iterator
     if not refused:
         yield from _by_words(aim)
         yield from _by_page(aim, question.urls)
-    if question.tool != "drag" and (not refused or aim.kind in _SUBMITTERS):
+    if question.tool not in _MOVING and (not refused or aim.kind in _SUBMITTERS):
         yield from _by_form(aim)
 
 

@@ -290,6 +290,7 @@ def _fixed(home: Path, vault: Vault, secrets: Secrets, policy: Policy) -> Terms:
         redact_text=redact_text,
         redact_registered=redact_registered,
         redact_headers=redact_headers,
+        bars=policy.bars,
         forbids=policy.forbids,
     )
 

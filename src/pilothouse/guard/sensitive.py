@@ -50,6 +50,7 @@ _TOOLS: dict[str, Found] = {
     "save_state": ("medium", "keeps cookies and storage"),
     "load_state": ("medium", "restores cookies and storage"),
     "open_session": ("medium", "restores cookies and storage"),
+    "mock_url": ("medium", "answers in the place of a site"),
     "export_har": ("medium", "keeps what went over the network"),
     "upload_file": ("medium", "gives files to the page"),
     "create_profile": ("low", "makes a profile"),

@@ -145,6 +145,17 @@ async def test_a_mock_that_a_person_allowed(agent: Agent, site: PageServer, say:
     assert (await agent.call("navigate", url=url))["title"] == "mine"
 
 
+async def test_nobody_speaks_for_what_stays(agent: Agent, site: PageServer) -> None:
+    """The script of a service worker, and what it imports, would answer in sessions to come."""
+    own = site.inline("importScripts('/mine.js')", type="text/javascript", headers={"Service-Worker-Allowed": "/"})
+    await agent.call("navigate", url=site.url("small.html"))
+    for pattern in ("*mine.js", "*mine-too.js"):
+        await agent.call("mock_url", pattern=pattern, body="self.onfetch = () => 0", content_type="text/javascript")
+    for script in (own, "/mine-too.js"):
+        register = f"navigator.serviceWorker.register({script!r}).then(() => 'there', () => 'refused')"
+        assert await agent.js(register) == "refused"
+
+
 @pytest.mark.parametrize("mock", ["/login", "/evil.js"])
 async def test_a_site_that_was_spoken_for_gets_no_secrets(
     agent: Agent, house: House, site: PageServer, mock: str

@@ -105,13 +105,14 @@ class Asker(NamedTuple):
     """Who is behind a channel. `pages` are the documents that a request may come from: while one takes the place of
     another, both. `top` is the frame of the tab itself; a worker has none. `shared` is the address of a shared worker:
     Fetch may come too late to one (M: 5 of 100 on a busy machine), so where pages have lists it is shut in as well.
-    `frame` gives the address of a frame by its id."""
+    `frame` gives the address of a frame by its id. A service worker is `lasting`."""
 
     tell: Tell
     pages: Callable[[], Iterable[str]]
     top: str = ""
     shared: str = ""
     frame: Callable[[str], str] = _no_frame
+    lasting: bool = False
 
 
 class Rules:
@@ -278,7 +279,9 @@ class Intercept:
     ) -> None:
         self._refused.pop(asked.url, None)
         rule = self.rules.find(asked) if refusal is None and self.rules is not None else None
-        if rule and rule.answer:
+        if rule and rule.answer and _outlives(asker, asked):
+            rule = None
+        elif rule and rule.answer:
             refusal = self._speak_for(_spoken_for(asker, params, asked), rule)
         if refusal is None:
             self._follow(channel, asker.tell, params, asked, rule)
@@ -326,6 +329,11 @@ class Intercept:
         _fulfill(channel, request_id, answer.status, _headers(answer, asked), body)
         if rule.spent and not rule.waiting:
             self._spread()
+
+
+def _outlives(asker: Asker, asked: Asked) -> bool:
+    """A service worker's script stays in a profile when the session and its mocks are gone: nobody speaks for it."""
+    return "service-worker" in asked.headers or (asker.lasting and asked.type in ("Script", "Other"))
 
 
 def _spoken_for(asker: Asker, params: dict[str, Any], asked: Asked) -> list[str]:

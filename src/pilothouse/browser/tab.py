@@ -309,7 +309,14 @@ class Tab:
         self.network.follow(channel, worker)
         shared = worker == "shared_worker"
         pages = (lambda: [page]) if page else self._pages
-        asker = Asker(self.network.ruled, pages, "" if worker else self.target_id, page if shared else "", self._at)
+        asker = Asker(
+            self.network.ruled,
+            pages,
+            "" if worker else self.target_id,
+            page if shared else "",
+            self._at,
+            lasting=worker == "service_worker",
+        )
         self._home.intercept.join(channel, asker, early=shared)
 
     def _at(self, frame_id: str) -> str:

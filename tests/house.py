@@ -60,6 +60,7 @@ class House:
                 redact_headers=redact_headers,
                 vault=vault,
                 secrets=self.secrets,
+                bars=self.policy.bars,
                 forbids=self.policy.forbids,
             ),
             idle_s=600,

@@ -25,6 +25,7 @@ from starlette.routing import Route, WebSocketRoute
 from websockets.asyncio.client import connect
 
 from pilothouse.doors import mcp as mcp_door
+from pilothouse.guard.keys import Keys
 from pilothouse.guard.policy import Decision, Question
 from tests.daemon_here import Here, daemon_here
 from tests.doors.wires import ENVELOPE, line
@@ -322,6 +323,7 @@ async def test_through_the_browser(here: Here, agent: httpx.AsyncClient, ident: 
         f"http://0.0.0.0:{port}/",
         f"file://{here.home}/person.key",
         f"view-source:file://{here.home}/person.key",
+        "devtools://devtools/bundled/inspector.html",
     ]
     for address in addresses:
         since = len(here.records())
@@ -338,6 +340,28 @@ async def test_through_the_browser(here: Here, agent: httpx.AsyncClient, ident: 
         answer = await call("upload_file", target="input", paths=[str(path)])
         assert answer.status_code >= 400, path
         _holds_no_secret(here, answer)
+    await agent.post("/api/tools/close_session", json={"session": session})
+
+
+@promise("D05", "D11")
+async def test_a_key_that_comes_up_somewhere_is_masked(here: Here, agent: httpx.AsyncClient, site: PageServer):
+    """Whatever way led to it: a page that holds it is one."""
+    session = (await agent.post("/api/tools/open_session", json={})).json()["data"]["session"]
+    new = Keys(here.home).add("masked").secret
+    await agent.post("/api/tools/save_state", json={"session": session, "name": "masked"})
+    state = (here.home / "state.key").read_text().strip()
+    told = {"person": here.person, "agent:default": here.agent, "agent:masked": new, "": state}
+    page = "".join(f"<p>{secret}</p>" for secret in told.values())
+    await agent.post(
+        f"/api/browser/{session}/navigate", json={"url": site.inline(f"{page}<script>{here.person}</script>")}
+    )
+    text, log = [
+        (await agent.post(f"/api/browser/{session}/{tool}", json={})).text
+        for tool in ("get_page_text", "get_console_logs")
+    ]
+    for name, secret in told.items():
+        assert secret not in text + log
+        assert (f"[secret:key of {name}]" if name else "[secret:key of the saved states]") in text
     await agent.post("/api/tools/close_session", json={"session": session})
 
 

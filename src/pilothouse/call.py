@@ -83,6 +83,7 @@ class Visit:
         self.record = 0
         self.hidden: frozenset[str] = frozenset()  # tabs at pages that may not be read
         self.held: Held | None = None
+        self.touches: tuple[str, ...] = ()  # places beside the page that the call changes or reads
 
     @property
     def elapsed_ms(self) -> float:

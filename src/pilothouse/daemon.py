@@ -52,6 +52,7 @@ from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.border import Borders
 from pilothouse.guard.keys import Keys
+from pilothouse.guard.known import known
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
@@ -153,13 +154,14 @@ async def run(
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     port: int = listener.getsockname()[1]
 
-    keys = Keys(home)
+    keys = Keys(home, _mask_keys)
     keys.agent()
     keys.person()
+    keys.kept()
     own_ports = {port}
     sluice = Sluice(settings.network.hosts, own_ports)
     rulebook = rulebook or Rulebook(home / NAME)
-    policy = Policy(rules or rulebook.read(), own_ports=own_ports, private=(home,))
+    policy = Policy(rules or rulebook.read(), own_ports=own_ports)
     asking = settings.approvals
     approvals = Approvals(timeout_s=asking.timeout_s, client_answers=asking.client_answers)
     borders = Borders(policy.view, approvals.ask)
@@ -226,6 +228,11 @@ async def run(
         sluice.close()
 
 
+def _mask_keys(secrets: dict[str, str]) -> None:
+    """No secret that a person registers can have a name with a space."""
+    known.know("keys", {f"key of {owner}": secret for owner, secret in secrets.items()})
+
+
 def _ready(opener: Open) -> Callable[[], Awaitable[Open]]:
     async def give() -> Open:
         return opener
@@ -283,6 +290,7 @@ def _fixed(home: Path, vault: Vault, secrets: Secrets, policy: Policy) -> Terms:
         redact_text=redact_text,
         redact_registered=redact_registered,
         redact_headers=redact_headers,
+        bars=policy.bars,
         forbids=policy.forbids,
     )
 

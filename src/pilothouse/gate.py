@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.aiming import aimed, as_aims, pointing
+from pilothouse.aiming import aimed, as_aims, pointing, spelled
 from pilothouse.browser.aim import Sight
 from pilothouse.browser.lifecycle import OwnBrowsers
 from pilothouse.browser.locate import HELD
@@ -104,9 +104,10 @@ class Gate:
     async def _walk(self, visit: Visit) -> Answer:
         call = visit.call
         visit.tool = tool = self._found(call)
-        args = self._addresses(tool, _parsed(tool, call.args))
+        args = spelled(tool, self._addresses(tool, _parsed(tool, call.args)))
         place = await self._placed(visit, args)
         _check_domains(visit, tool, args)
+        await self._touch(visit, place, args)
         async with self._turn(visit, args):
             question = await self._permitted(visit, args)
             self._count(visit, question)
@@ -180,6 +181,16 @@ class Gate:
             if session:
                 session.busy -= 1
                 session.used_at = asyncio.get_running_loop().time()
+
+    async def _touch(self, visit: Visit, place: Any, args: msgspec.Struct) -> None:
+        """What a tool of a session touches beside pages: addresses as they are, domains by rules that guard them."""
+        tool, session = visit.tool, visit.session
+        if tool is None or tool.places is None or session is None:
+            return
+        options = session.options
+        told: list[str] = await self._bounded(visit, args, tool.places(place, args))
+        urls = [[one] if "://" in one else self._policy.guarded(options.browser, options.mode, one) for one in told]
+        visit.touches = tuple(dict.fromkeys(url for some in urls for url in some))
 
     # aim, decide, ask, count
 
@@ -294,10 +305,12 @@ class Gate:
             args=given,
             browser=session.options.browser if session else "isolated",
             mode=session.options.mode if session else "auto",
-            urls=_urls(visit.tool, tab, args, aims),
+            urls=(*_urls(visit.tool, tab, args, aims), *visit.touches),
+            is_wide=visit.tool.places is not None,
             tab=tab.name if tab else "",
             document=tab.document.loader_id if tab else "",
             aims=aims,
+            presses=not visit.held or visit.held.pointing.presses,
         )
 
     def _check_frames(self, visit: Visit, question: Question) -> None:

@@ -75,6 +75,7 @@ class Tool(msgspec.Struct, frozen=True):
     runner_name: str
     url_names: tuple[str, ...]
     takes: frozenset[str]
+    places: Callable[[Any, Any], Awaitable[list[str]]] | None
     aliases: tuple[str, ...]
     synonyms: dict[str, str]
 
@@ -148,6 +149,7 @@ def tool(
     sensitive: tuple[str, ...] = (),
     reveals: bool = False,
     shows: bool = False,
+    places: Callable[[Any, Any], Awaitable[list[str]]] | None = None,
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
@@ -159,7 +161,8 @@ def tool(
     that gives one of the `sensitive` arguments is sensitive, whatever the tool is without them. What `reveals` secrets
     is asked for just these: its answer only loses those that a person registered. What `shows` the page as people read
     it only loses what has a secret's shape: "Cookie: oatmeal" is a recipe there. An action that can bring a snapshot
-    along shows, too.
+    along shows, too. `places` tells, from the session and the arguments, what a tool of a session touches beside pages:
+    addresses, or domains as cookies have them; their rules hold for it.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -195,6 +198,7 @@ def tool(
                 runner_name=runner_name,
                 url_names=tuple(p.name for p in parameters if hints[p.name] is Url or hints[p.name] == Url),
                 takes=frozenset(p.name for p in parameters),
+                places=places,
                 aliases=aliases,
                 synonyms=synonyms or {},
             )

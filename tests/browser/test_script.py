@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pilothouse.browser.script import is_function, last_ends
+from pilothouse.call import Call
 from tests.browser.looking import fails, ref
 from tests.house import Agent
 from tests.promises import promise
@@ -69,8 +70,30 @@ async def test_an_element_is_handed_in(agent: Agent, site: PageServer) -> None:
 async def test_worlds(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     assert await agent.js("typeof keys") == "number"
-    inside = await agent.call("evaluate_js", expression="typeof keys", world="isolated")
-    assert inside["value"] == "undefined"
+
+    async def apart(expression: str, **more: Any) -> Any:
+        return (await agent.call("evaluate_js", expression=expression, world="isolated", **more)).get("value")
+
+    assert await apart("typeof keys") == "undefined"
+    assert await apart("element.textContent", target="#go") == "Go"
+    assert await apart("globalThis.kept = typeof globalThis.kept") == "undefined"
+    assert await apart("kept") == "undefined"
+    await agent.call("reload")
+    assert await apart("typeof kept") == "undefined"
+    await agent.call("navigate", url=site.url("frames.html"))
+    assert await apart("document.title", target="body") == await agent.js("document.title")
+
+
+@promise("D06")
+async def test_callers_do_not_reach_the_world_that_looks_for_the_policy(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<button>Pay now</button>"))
+    await agent.call("get_page_state")
+    for world in ("page", "isolated"):
+        assert (await agent.call("evaluate_js", expression="typeof ph", world=world))["value"] == "undefined"
+    change = "globalThis.ph = new Proxy({}, {get: () => () => []}); Array.prototype.map = () => []; 0"
+    await agent.call("evaluate_js", expression=change, world="isolated")
+    answer = await agent.gate.call(Call("click", {"target": "button"}, agent.caller, patience_s=0))
+    assert answer.data["error"]["code"] == "approval_pending"
 
 
 @promise("C08")

@@ -564,6 +564,18 @@ async def test_a_dialog_is_one_more_way_to_answer(approvals: Approvals, said: st
     assert approvals.recent()[0]["by"] == "client of default"
 
 
+async def test_a_client_allows_a_new_domain_for_the_session(approvals: Approvals):
+    """A question for a domain knows no "once"."""
+    approvals.adjust(timeout_s=60, client_answers="medium")
+    (call,) = await asked(approvals, QUESTION, decision=NEW_DOMAIN, dialog=saying("allow"))
+    assert await call is True
+    assert [one["scope"] for one in approvals.grants()] == ["domain"]
+    there = msgspec.structs.replace(NEW_DOMAIN, once_for="other.test")
+    told = await pending_error(approvals, decision=there)
+    assert await approvals.client_answer(told.details["approval"], "allow", "default")
+    assert not await approvals.ask(QUESTION, there)
+
+
 async def test_a_dialog_that_breaks_or_is_closed_leaves_the_question_open(approvals: Approvals):
     approvals.adjust(timeout_s=60, client_answers="medium")
 

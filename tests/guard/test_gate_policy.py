@@ -63,19 +63,22 @@ async def test_an_address_that_is_denied_is_not_opened(
     assert tab_of(house, agent).url == site.url("small.html")
 
 
-async def test_schemes(agent: Agent, say: Say, tmp_path: Path):
-    page = tmp_path / "page.html"
-    page.write_text("<title>local</title>")
-    for url in (page.as_uri(), "data:text/html,<title>data</title>", "chrome://version"):
+async def test_schemes(agent: Agent, say: Say, site: PageServer, tmp_path: Path):
+    for url in ("data:text/html,<title>data</title>", "chrome://version"):
         problem = await fails(agent, "denied", "navigate", url=url)
         assert problem.details["line"].startswith("[[rules]]")
-    say('[[rules]]\nhost = "file:"\n[[rules]]\nhost = "data:"\n')
-    assert (await agent.call("navigate", url=page.as_uri()))["title"] == "local"
+    say('[[rules]]\nhost = "data:"\n')
+    await agent.call("navigate", url=site.inline("<title>web</title>"))
     assert (await agent.call("navigate", url="data:text/html,<title>data</title>"))["title"] == "data"
-    assert "local" in await agent.text("go_back")
+    assert "web" in await agent.text("go_back")
     await fails(agent, "denied", "navigate", url="chrome://version")
-    for never in ("javascript:alert(1)", "view-source:http://example.com", "chrome-extension://abc/x.html"):
-        await fails(agent, "denied", "navigate", url=never)
+    for never in (
+        "javascript:alert(1)", "view-source:http://example.com", "chrome-extension://abc/x.html", tmp_path.as_uri(),
+        "devtools://devtools/bundled/inspector.html",
+    ):  # fmt: skip
+        problem = await fails(agent, "denied", "navigate", url=never)
+        assert "line" not in problem.details
+    assert "http.server" in str((await fails(agent, "denied", "navigate", url=tmp_path.as_uri())).suggestions)
 
 
 READS = [

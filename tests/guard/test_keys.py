@@ -25,6 +25,19 @@ def test_are_made_on_first_use_and_stay(tmp_path: Path):
     assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o700
 
 
+def test_whoever_masks_them_hears_of_each(tmp_path: Path):
+    heard: list[dict[str, str]] = []
+    keys = Keys(tmp_path, heard.append)
+    agent, person = keys.agent(), keys.person()
+    assert keys.who(agent) == keys.who(agent) == "agent:default"
+    assert heard == [{"agent:default": agent, "person": person}]
+    ci = keys.add("ci").secret
+    keys.who("")
+    keys.revoke("ci")
+    keys.who("")
+    assert [one.get("agent:ci") for one in heard] == [None, ci, None]
+
+
 def test_tell_who_is_calling(tmp_path: Path):
     keys = Keys(tmp_path)
     assert keys.who("") is None

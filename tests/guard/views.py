@@ -58,6 +58,9 @@ class ByHand:
         verdict = self._verdict(host)
         return Decision(verdict, f"the rule for {host}", why=f"{host} is not allowed" if verdict == "deny" else "")
 
+    def change(self, url: str) -> Decision:
+        return self.document(url)
+
     def resources(self, document_url: str) -> Hosts | None:
         return self.lists.get(authority(document_url)[0]) if document_url.startswith("http") else None
 

@@ -1,10 +1,14 @@
 """Waiting for pages, knowing where one is, and a tab for who has none."""
 
 import asyncio
+from typing import Any
 
+import pytest
+
+from pilothouse.guard.rules import Rules, read_rules
 from tests.browser.looking import fails
 from tests.hostile.conftest import tab_of
-from tests.house import Agent
+from tests.house import Agent, House
 from tests.promises import promise
 from tests.server import PageServer
 
@@ -46,6 +50,40 @@ async def test_an_older_page_is_not_the_next_one(agent: Agent, site: PageServer)
     await agent.js("go.onclick = () => setTimeout(() => { location = '/form.html' }, 300); return 0")
     await agent.call("click", target="#go")
     assert (await agent.call("wait_for_navigation"))["title"] == "Form"
+
+
+async def posted(agent: Agent) -> list[dict[str, Any]]:
+    return (await agent.call("get_network_log", method=["POST"]))["requests"]
+
+
+@promise("D06")
+@pytest.mark.parametrize("policy", ["", '[[rules]]\nhost = "denied.test"\nread = false\n'])  # documents are held
+async def test_what_was_sent_is_not_sent_again(
+    agent: Agent, house: House, site: PageServer, policy: str, request: pytest.FixtureRequest
+) -> None:
+    house.policy.replace(read_rules(policy))
+    request.addfinalizer(lambda: house.policy.replace(Rules()))
+    page = site.inline("<form method=post action=/echo><button>Go</button></form>")
+    await agent.call("navigate", url=page)
+    await agent.call("click", target="text=Go")
+    await agent.call("clear_network_log")
+    assert "send the form again" in (await fails(agent, "denied", "reload")).message
+    await agent.call("go_back")
+    assert (await agent.call("reload"))["url"] == page
+    await agent.ask("go_forward")  # from its cache, or not at all
+    assert "send the form again" in (await fails(agent, "denied", "reload")).message
+    assert all(one["from_cache"] for one in await posted(agent))
+    await agent.call("navigate", url=site.url("echo"))
+    await agent.call("reload")
+
+
+async def test_a_form_that_was_answered_by_a_redirect_is_behind_it(agent: Agent, site: PageServer) -> None:
+    await agent.call(
+        "navigate", url=site.inline("<form method=post action='/redirect?to=/small.html'><button>Go</button></form>")
+    )
+    await agent.call("click", target="text=Go")
+    assert (await agent.call("reload"))["title"] == "Small"
+    assert len(await posted(agent)) == 1
 
 
 async def test_a_move_within_the_page(agent: Agent, site: PageServer) -> None:

@@ -45,6 +45,11 @@ class Pointing(msgspec.Struct, frozen=True):
     enters: bool = False  # Enter is pressed, there or in the last target
     dialog: bool = False
 
+    @property
+    def presses(self) -> bool:
+        """Whether what is pointed at may be set off; most keys only write or move."""
+        return self.enters or not self.keys
+
 
 class Held:
     """What a call was judged by. `judge` is asked about what comes to light only while the tool runs."""
@@ -76,6 +81,13 @@ class Held:
         seal, now = (self._seal, answer["seal"]) if pointing.keys else (self._enter_seal, answer["enterSeal"])
         if seal != now:
             raise _changed("what has the focus")
+
+    async def follow(self, tab: Tab, *, enter: bool) -> None:
+        """Before a key that is typed: a page may have moved the focus on, and what it went to is judged now."""
+        told = _sights(await _focused(tab, enter=enter))
+        if new := tuple(one for one in told if one not in self.sights):
+            self.judge(new)
+            self.sights += new
 
     async def confirm_point(self, tab: Tab, x: float, y: float) -> None:
         if self.pointing.point and (await _at(tab, x, y))["seal"] != self._seal:

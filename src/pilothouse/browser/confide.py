@@ -41,6 +41,7 @@ async def receiver(element: Element) -> dict[str, Any]:
 async def confide(tab: Tab, element: Element, field: dict[str, Any], name: str, *, clear: bool) -> str:
     """Put the secret into its field; what the page made of it, if that is another thing."""
     assert tab.terms.secrets
+    _check_own(tab, name, field["origin"])
     value, anywhere = tab.terms.secrets.reveal(name, field["origin"])
     options = {"clear": clear, "anywhere": anywhere, "origin": field["origin"], "seal": element.seal}
     if not field["hides"] and not anywhere:
@@ -65,10 +66,22 @@ def _chosen(tab: Tab, element: Element, value: str, origin: str) -> str:
     if not name:
         return value
     assert tab.terms.secrets
+    _check_own(tab, name, origin)
     found, anywhere = tab.terms.secrets.reveal(name, origin)
     if not anywhere:
         raise _readable(name, element)
     return found
+
+
+def _check_own(tab: Tab, name: str, origin: str) -> None:
+    """A page that the agent wrote would tell it whatever it is given."""
+    if tab.is_mocked(origin):
+        raise Failure(
+            "denied",
+            f"the secret {name} is not typed here: this session has answered in the place of {origin[:300]} (mock_url)",
+            details={"rule": f"secret {name}", "origin": origin[:300]},
+            suggestions=["open a session without mocks"],
+        )
 
 
 def _readable(name: str, element: Element) -> Failure:

@@ -28,6 +28,7 @@ class Frame:
         self.loader_id = ""
         self.world: World | None = None
         self.page_context: tuple[str, int] | None = None  # the page's own world: unique id and number
+        self.guest_context: tuple[str, int] | None = None  # made when a caller first wants a world of its own
         # The page's own document as a remote object, asked for ahead of the first snapshot.
         self.document: asyncio.Future[dict[str, Any]] | None = None
         self.navigating = False
@@ -37,6 +38,7 @@ class Frame:
     def drop_world(self) -> None:
         self.world = None
         self.page_context = None
+        self.guest_context = None
         self.document = None
 
 
@@ -86,6 +88,14 @@ class Frames:
         if in_time:
             raise WorldGone("the frame was removed")
         raise Failure("timeout", "the page's document did not appear in time")
+
+    async def guest(self, frame: Frame) -> tuple[str, int]:
+        """A world for callers' script: the page does not see it, and it does not see ours."""
+        if frame.guest_context is None:
+            await frame.channel.send("Page.createIsolatedWorld", frameId=frame.id, worldName=world.GUEST)
+        if frame.guest_context is None:
+            raise WorldGone("the document was replaced")
+        return frame.guest_context
 
     def follow(self, channel: Channel) -> None:
         channel.on("Page.frameAttached", lambda p: self._attached(channel, p))
@@ -179,6 +189,8 @@ class Frames:
             frame.document = channel.post(
                 "Runtime.evaluate", expression="document", uniqueContextId=context["uniqueId"], steadfast=True
             )
+        elif context["name"] == world.GUEST:
+            frame.guest_context = (context["uniqueId"], context["id"])
         elif context["name"] == world.NAME:
             # A document that comes back from the browser's cache has its world, and the walker in it, still.
             uid = context["uniqueId"]

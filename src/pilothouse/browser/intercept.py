@@ -69,6 +69,7 @@ class Rule(msgspec.Struct, eq=False):
     types: tuple[str, ...] = ()
     method: str = ""
     answer: Answer | None = None
+    named: tuple[str, ...] = ()  # the origins that the pattern spells out
     times: int = 0
     used: int = 0
     waiting: int = 0  # answers that are still delayed
@@ -96,15 +97,22 @@ class Tell(Protocol):
     def __call__(self, browser_id: str, url: str, said: str, *, blocked: bool) -> None: ...
 
 
+def _no_frame(frame_id: str) -> str:
+    return ""
+
+
 class Asker(NamedTuple):
     """Who is behind a channel. `pages` are the documents that a request may come from: while one takes the place of
     another, both. `top` is the frame of the tab itself; a worker has none. `shared` is the address of a shared worker:
-    Fetch may come too late to one (M: 5 of 100 on a busy machine), so where pages have lists it is shut in as well."""
+    Fetch may come too late to one (M: 5 of 100 on a busy machine), so where pages have lists it is shut in as well.
+    `frame` gives the address of a frame by its id. A service worker is `lasting`."""
 
     tell: Tell
     pages: Callable[[], Iterable[str]]
     top: str = ""
     shared: str = ""
+    frame: Callable[[str], str] = _no_frame
+    lasting: bool = False
 
 
 class Rules:
@@ -160,6 +168,7 @@ class Intercept:
     def __init__(self) -> None:
         self.border: Border | None = None
         self.rules: Rules | None = None
+        self.mocked: set[str] = set()  # origins that have been spoken for: what runs there may not be theirs any more
         self._channels: dict[str, Channel] = {}
         self._early: set[str] = set()
         self._shared: dict[str, str] = {}
@@ -245,7 +254,7 @@ class Intercept:
                 task.add_done_callback(self._held.discard)
                 return
             refusal = self._refusal_of(asked, asker)
-            self._decide(channel, asker.tell, params, asked, refusal)
+            self._decide(channel, asker, params, asked, refusal)
         except Exception:  # a mistake of ours must not leave a page waiting
             _break_off(channel, params)
 
@@ -253,7 +262,7 @@ class Intercept:
         """A document of a tab waits until it is judged, by a person if need be."""
         self._asking[channel.id] = asked.url
         try:
-            self._decide(channel, asker.tell, params, asked, await border.document(asked.url))
+            self._decide(channel, asker, params, asked, await border.document(asked.url))
         except Exception:
             _break_off(channel, params)
         finally:
@@ -266,17 +275,31 @@ class Intercept:
         return next((why for page in asker.pages() if (why := self.border.resource(asked.url, page))), None)
 
     def _decide(
-        self, channel: Channel, tell: Tell, params: dict[str, Any], asked: Asked, refusal: Refusal | None
+        self, channel: Channel, asker: Asker, params: dict[str, Any], asked: Asked, refusal: Refusal | None
     ) -> None:
         self._refused.pop(asked.url, None)
+        rule = self.rules.find(asked) if refusal is None and self.rules is not None else None
+        if rule and rule.answer and _outlives(asker, asked):
+            rule = None
+        elif rule and rule.answer:
+            refusal = self._speak_for(_spoken_for(asker, params, asked), rule)
         if refusal is None:
-            self._follow(channel, tell, params, asked, self.rules.find(asked) if self.rules is not None else None)
+            self._follow(channel, asker.tell, params, asked, rule)
             return
         self._refused[asked.url] = refusal
         while len(self._refused) > MAX_REFUSED:
             self._refused.popitem(last=False)
-        tell(params.get("networkId", ""), asked.url, refusal.why, blocked=True)
+        asker.tell(params.get("networkId", ""), asked.url, refusal.why, blocked=True)
         channel.post("Fetch.failRequest", steadfast=True, requestId=params["requestId"], errorReason="BlockedByClient")
+
+    def _speak_for(self, urls: list[str], rule: Rule) -> Refusal | None:
+        """Why a mock may not answer; if it may, from now on these origins are not only their own."""
+        for url in urls if self.border else ():
+            assert self.border
+            if refusal := self.border.mock(url, named=origin_of(url) in rule.named):
+                return refusal
+        self.mocked.update(origin_of(url) for url in urls)
+        return None
 
     def _follow(self, channel: Channel, tell: Tell, params: dict[str, Any], asked: Asked, rule: Rule | None) -> None:
         request_id = params["requestId"]
@@ -306,6 +329,20 @@ class Intercept:
         _fulfill(channel, request_id, answer.status, _headers(answer, asked), body)
         if rule.spent and not rule.waiting:
             self._spread()
+
+
+def _outlives(asker: Asker, asked: Asked) -> bool:
+    """A service worker's script stays in a profile when the session and its mocks are gone: nobody speaks for it."""
+    return "service-worker" in asked.headers or (asker.lasting and asked.type in ("Script", "Other"))
+
+
+def _spoken_for(asker: Asker, params: dict[str, Any], asked: Asked) -> list[str]:
+    """Whose script an answer can become: a document is its own, anything else that of the page that asks for it."""
+    found = [asked.url]
+    if asked.type != "Document":
+        found += [*asker.pages(), asker.frame(params.get("frameId", "")), asked.headers.get("referer", "")]
+    plain = (url.removeprefix("blob:") for url in found)
+    return list(dict.fromkeys(url for url in plain if origin_of(url)))
 
 
 def _browser_pattern(pattern: str) -> str:

@@ -87,6 +87,13 @@ def _overtaken(tab: Tab, before: Document, reply: dict[str, Any]) -> bool:
 
 
 async def reload(tab: Tab, wait_until: str, timeout: float) -> Arrival:
+    if tab.network.was_sent(tab.document.loader_id):
+        raise Failure(
+            "denied",
+            "a form brought this page: to load it again would send the form again",
+            details={"rule": "built in"},
+            suggestions=["navigate to its address", "or go back, and send the form anew"],
+        )
     end = asyncio.get_running_loop().time() + timeout
     async with _leaving(tab):
         before = tab.document

@@ -92,6 +92,7 @@ class Network:
         self._workers: dict[Channel, str] = {}
         self._ended: dict[str, Request] = {}  # the last ones: something may come after the end
         self._ruled: dict[tuple[str, str], tuple[str, bool]] = {}
+        self._sent: dict[str, None] = {}  # loaders of documents that a form brought
         self._numbers = itertools.count(1)
         self._signal = Signal()
         self._listeners: set[Callable[[Request], None]] = set()
@@ -145,6 +146,10 @@ class Network:
     def by_loader(self, loader_id: str) -> Request | None:
         """The request that brought a document; its id in the browser is the loader's."""
         return next((one for one in reversed(self._ring.values()) if one.browser_id == loader_id), None)
+
+    def was_sent(self, loader_id: str) -> bool:
+        """Whether loading a document again would send again what brought it; known whatever the ring has lost."""
+        return loader_id in self._sent
 
     def left(self, loader_id: str) -> None:
         """Another document is there: what older ones asked for ends, or nobody will ever hear of it."""
@@ -245,6 +250,8 @@ class Network:
             self._take_response(before, redirect)
             before.redirected_to = _shown(sent["url"])
             self._done(before, params.get("timestamp"))
+        if browser_id == params.get("loaderId"):
+            self._note_how(browser_id, sent["method"])
         self._add(
             channel,
             browser_id,
@@ -260,6 +267,14 @@ class Network:
             browser_began=params.get("timestamp", 0),
             hop_before=before if params.get("redirectHasExtraInfo") else None,
         )
+
+    def _note_how(self, loader_id: str, method: str) -> None:
+        """A redirect may turn what was sent into something that is only asked for."""
+        self._sent.pop(loader_id, None)
+        if method not in ("GET", "HEAD"):
+            self._sent[loader_id] = None
+        while len(self._sent) > RING:
+            del self._sent[next(iter(self._sent))]
 
     def _extra_info(self, side: str, params: dict[str, Any]) -> None:
         """The headers as they really were on the wire. They come when they like: before the request itself, or after

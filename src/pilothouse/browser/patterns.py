@@ -4,6 +4,7 @@ Above: tools, waits, console, network. Below: RE2, because with Python's own eng
 seconds.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ import re2  # pyright: ignore[reportMissingTypeStubs]
 from pilothouse.errors import Failure
 
 MAX_CHARS = 1000
+_ORIGIN = re.compile(r"(https?|\*)://([^/*?#@\\\s]+)")
 
 
 def address(pattern: str) -> Callable[[str], bool]:
@@ -34,6 +36,13 @@ def _fits(text: str, first: str, middle: list[str], last: str) -> bool:
             return False
         place += len(part)
     return True
+
+
+def named_origins(pattern: str) -> tuple[str, ...]:
+    """The origins that a pattern for addresses begins with, if it spells them out."""
+    found = _ORIGIN.match(pattern)
+    schemes = () if found is None else ("http", "https") if found[1] == "*" else (found[1],)
+    return tuple(f"{scheme}://{found[2]}" for scheme in schemes if found)
 
 
 def regular(pattern: str) -> Callable[[str], bool]:

@@ -113,9 +113,9 @@ class _Script:
             return _ended_by(error)
 
     async def _send(self, declaration: str) -> dict[str, Any]:
-        inner = await self._tab.frames.ready(self._frame, self._timeout)
-        own = (inner.uid, inner.context_id)
-        where, number = own if self._world == "isolated" else self._frame.page_context or own
+        await self._tab.frames.ready(self._frame, self._timeout)
+        page = self._frame.page_context if self._world == "page" else None
+        where, number = page or await self._tab.frames.guest(self._frame)
         arguments: list[dict[str, Any]] = [{"value": one} for one in self._args]
         if self._element:
             arguments.insert(0, {"objectId": await _in_context(self._element, number)})

@@ -96,6 +96,10 @@ class Session:
         """Whether nothing of this address may be told."""
         return self._terms.forbids(self.options.browser, url)
 
+    def bars(self, place: str, *, asked: bool = True) -> bool:
+        """Whether cookies and storage of a domain or address are neither told nor changed."""
+        return self._terms.bars(self.options.browser, self.options.mode, place, asked)
+
     @property
     def context(self) -> Context:
         assert self._context

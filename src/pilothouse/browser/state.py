@@ -5,6 +5,7 @@ storage (it ends with its tab) and IndexedDB are not carried.
 """
 
 import asyncio
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -35,23 +36,39 @@ class Kept(msgspec.Struct):
 async def save(session: Session, name: str) -> Kept:
     vault = _vault(session)
     await session.open()
-    found = await cookies.read(session.context)
-    origins = _origins(session, found)
+    found = [one for one in await cookies.read(session.context) if not session.bars(one["domain"])]
+    origins = [one for one in _origins(session, found) if not session.bars(one)]
     stored, skipped = await _stored(session, origins[:MAX_ORIGINS])
     state = State([cookies.settable(one) for one in found], stored)
     await asyncio.to_thread(vault.put, name, msgspec.json.encode(state))
     return Kept(len(found), list(stored), skipped + origins[MAX_ORIGINS:])
 
 
-async def load(session: Session, name: str) -> Kept:
+async def load(session: Session, name: str, *, asked: bool = True) -> Kept:
+    """Not what may not be touched; nor, where nobody could be asked, what a rule wants asked about."""
     state = await _opened(_vault(session), name)
     await session.open()
-    await cookies.write(session.context, state.cookies)
-    skipped = await _restore(session, state.local_storage)
-    for origin in state.local_storage:
+    kept = [one for one in state.cookies if not session.bars(one["domain"], asked=asked)]
+    storage = {one: items for one, items in state.local_storage.items() if not session.bars(one, asked=asked)}
+    await cookies.write(session.context, kept)
+    skipped = await _restore(session, storage)
+    for origin in storage:
         session.context.origins.add(origin)
-    restored = [origin for origin in state.local_storage if origin not in skipped]
-    return Kept(len(state.cookies), restored, skipped)
+    restored = [origin for origin in storage if origin not in skipped]
+    return Kept(len(kept), restored, skipped + [one for one in state.local_storage if one not in storage])
+
+
+async def domains(session: Session, name: str = "") -> list[str]:
+    """Whose cookies and storage would be saved, or, with a name, loaded; without those that are left out anyway."""
+    if name:
+        state = await _opened(_vault(session), name)
+        found, origins = state.cookies, list(state.local_storage)
+    else:
+        await session.open()
+        found = await cookies.read(session.context)
+        origins = _origins(session, [])
+    hosts = [urlsplit(origin).hostname or "" for origin in origins]
+    return [one for one in dict.fromkeys([*(one["domain"] for one in found), *hosts]) if not session.bars(one)]
 
 
 async def _opened(vault: Vault, name: str) -> State:

@@ -134,6 +134,10 @@ class Tab:
         """What the policy said about a request that it refused."""
         return self._home.refusal(url)
 
+    def is_mocked(self, origin: str) -> bool:
+        """Whether an agent has answered in the place of a site, so that its scripts may be the agent's."""
+        return origin in self._home.intercept.mocked
+
     def channels(self) -> Iterator[Channel]:
         yield self.channel
         for channel, _ in tuple(self._children.values()):
@@ -305,8 +309,19 @@ class Tab:
         self.network.follow(channel, worker)
         shared = worker == "shared_worker"
         pages = (lambda: [page]) if page else self._pages
-        asker = Asker(self.network.ruled, pages, "" if worker else self.target_id, page if shared else "")
+        asker = Asker(
+            self.network.ruled,
+            pages,
+            "" if worker else self.target_id,
+            page if shared else "",
+            self._at,
+            lasting=worker == "service_worker",
+        )
         self._home.intercept.join(channel, asker, early=shared)
+
+    def _at(self, frame_id: str) -> str:
+        frame = self.frames.get(frame_id)
+        return frame.url if frame else ""
 
     def _pages(self) -> list[str]:
         """Whose requests these may be: in 16 of 100 navigations the new document's first request is stopped before we

@@ -32,6 +32,10 @@ def _nothing(browser: str, url: str) -> bool:
     return False
 
 
+def _never(browser: str, mode: str, place: str, asked: bool) -> bool:
+    return False
+
+
 class Terms(msgspec.Struct, frozen=True):
     max_tabs: int = 50
     quota_bytes: int = 500_000_000
@@ -45,4 +49,6 @@ class Terms(msgspec.Struct, frozen=True):
     redact_text: Callable[[str], str] = str
     redact_registered: Callable[[str], str] = str  # only what a person registered
     redact_headers: Callable[[Mapping[str, str]], dict[str, str]] = _as_they_are
+    # Whether what a browser in a mode keeps of a place is out of reach; last, whether a person could be asked.
+    bars: Callable[[str, str, str, bool], bool] = _never
     forbids: Callable[[str, str], bool] = _nothing  # whether nothing of an address may be told, in a kind of browser

@@ -4,6 +4,7 @@ Above: tools. Below: input, locate, settle, cdp. For the gesture the page has a 
 """
 
 import contextlib
+import math
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -15,8 +16,10 @@ from pilothouse.browser.input import Point
 from pilothouse.browser.locate import Element
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
+from pilothouse.errors import Failure
 
 STEPS = 10
+LEAST_PX = 30  # on the screen: twice as far as a finger may slip in a tap (M)
 REST_MS = 1500
 EDGE_PX = 2
 SHARE = 0.6  # of the window that a swipe covers unless told otherwise
@@ -53,8 +56,10 @@ async def swipe(tab: Tab, element: Element | None, direction: str, distance: flo
     way = _WAYS[direction]
     length = distance or SHARE * (size[0] if way[0] else size[1])
     start = (aim.x, aim.y) if aim else (size[0] / 2 - way[0] * length / 2, size[1] / 2 - way[1] * length / 2)
+    line = _line(_inside(start, size), _inside(_end(start, way, length), size))
+    _check_long(line, direction, least=LEAST_PX / min(window["scale"], 1))
     async with _touch_screen(tab):
-        await _touch(tab, _line(_inside(start, size), _inside(_end(start, way, length), size)))
+        await _touch(tab, line)
     rest = await _rest(tab, frame)
     effect = await settle(tab, mark)
     return Swiped(rest["x"], rest["y"], effect, aim.note if aim else "")
@@ -74,6 +79,17 @@ def _line(start: Point, end: Point) -> list[Point]:
         (start[0] + (end[0] - start[0]) * step / STEPS, start[1] + (end[1] - start[1]) * step / STEPS)
         for step in range(STEPS + 1)
     ]
+
+
+def _check_long(line: list[Point], direction: str, *, least: float) -> None:
+    """To the browser, a finger that hardly moves has tapped, and nobody has judged a tap."""
+    moved = math.dist(line[0], line[-1])
+    if moved < least:
+        raise Failure(
+            "bad_request",
+            f"{moved:.0f} px {direction} is too short for a swipe: below {least:.0f} px it may be a tap",
+            suggestions=["give a longer distance, or another direction if the window ends there", "or use tap"],
+        )
 
 
 async def _rest(tab: Tab, frame: Frame) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pilothouse.browser import input as hand
 from pilothouse.browser.locate import HELD, Element
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
+from pilothouse.browser.world import WorldGone
 from pilothouse.errors import Failure
 
 REPORT_S = 1.0
@@ -23,6 +24,8 @@ async def type_slowly(
 ) -> fill.Filled:
     """`report` hears now and then how many keys are done."""
     confide.refuse(tab, text)
+    if "\t" in text:
+        raise Failure("bad_request", "a tab would leave the field", suggestions=["press_key Tab, or use type_text"])
     field = await fill.enter(element, text, clear)
     if field["kind"] != "text":
         raise Failure("bad_request", f"{element.ref} is no text field", suggestions=["type_text fills every kind"])
@@ -44,10 +47,13 @@ async def _keys(tab: Tab, text: str, delay_s: float, report: Report) -> None:
         if index and delay_s:
             await tab.signal.until(lambda: tab.hindrance() or tab.document is not document, delay_s)
         _check(tab, tab.document is document, index, len(text))
-        if character == "\n" and (held := HELD.get()):
-            await held.confirm(tab, enter=True)
+        if held := HELD.get():
+            try:
+                await held.follow(tab, enter=keys.enters(character))
+            except WorldGone:
+                _check(tab, False, index, len(text))
         await hand.stroke(tab, keys.typed(character))
-        if loop.time() - told > REPORT_S:
+        if loop.time() - told > REPORT_S and index + 1 < len(text):
             told = loop.time()
             await report(index + 1)
 

@@ -44,7 +44,8 @@ class Workers:
             put_on(channel, host.guise, over=PLAIN, kind="lone_worker")
         else:
             shared = target["url"] if target["type"] == "shared_worker" else ""
-            asker = Asker(_tell_nobody, lambda: [target["url"]], shared=shared)
+            lasting = target["type"] == "service_worker"
+            asker = Asker(_tell_nobody, lambda: [target["url"]], shared=shared, lasting=lasting)
             channel.post("Network.enable")
             self._place.intercept.join(channel, asker, early=True)
 

@@ -15,6 +15,7 @@ from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
 
 NAME = "pilothouse"
+GUEST = "pilothouse-guest"  # for callers' script: who could change the walker would decide what the policy sees
 FIRST = "title.js"
 _FOLDER = resources.files("pilothouse.browser") / "world"
 CALL_TIMEOUT_S = 30.0

@@ -32,6 +32,7 @@ _NAT64 = ip_network("64:ff9b::/96")
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):(?![0-9]{1,5}(?:[/?#\\]|$))|(https?):", re.IGNORECASE)
 _SPACE = "".join(map(chr, range(33)))  # the parser drops these around an address, and tabs and newlines inside it
 _TAB_OR_NEWLINE = re.compile(r"[\t\r\n]")
+_INSTEAD = {"file": "serve the folder on localhost: python3 -m http.server --bind 127.0.0.1"}
 _PLAIN_SUFFIXES = (".localhost", ".test", ".local")
 
 
@@ -54,7 +55,9 @@ def check_url(url: str, forbidden_ports: Collection[int] = (), schemes: Collecti
         if scheme in schemes:
             return _href(text)
         if scheme not in ("http", "https"):
-            raise _denied(f"{scheme}: addresses cannot be opened, only http, https and about:blank")
+            raise _denied(
+                f"{scheme}: addresses cannot be opened, only http, https and about:blank", _INSTEAD.get(scheme)
+            )
     else:
         text = _with_scheme(text.removeprefix("//"))
     parsed = _parse(text)
@@ -151,5 +154,5 @@ def _check_host(parsed: ada_url.URL, forbidden_ports: Collection[int]) -> None:
         raise _denied(f"{host}:{port} is Pilothouse itself")
 
 
-def _denied(why: str) -> Failure:
-    return Failure("denied", why, details={"rule": "built in"})
+def _denied(why: str, instead: str | None = None) -> Failure:
+    return Failure("denied", why, details={"rule": "built in"}, suggestions=[instead] if instead else [])

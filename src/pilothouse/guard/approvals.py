@@ -285,7 +285,7 @@ class Approvals:
         pending = self._by_id.get(ident)
         if pending and pending.question.caller == caller and self.client_may(pending.decision.risk):
             if said in ("allow", "deny"):
-                await self.answer(ident, said, "once", by=f"client of {caller}")
+                await self.answer(ident, said, by=f"client of {caller}")
             return said in ("allow", "deny")
         if self._record:
             risk = pending.decision.risk if pending else "unknown"

@@ -77,6 +77,16 @@ class Border:
         rule = self._view.document(judged_as(page)).rule
         return Decision("deny", rule, why=f"pages of {home[0]} may not load from {place[0]} (resources of {rule})")
 
+    def mock(self, url: str, *, named: bool) -> Decision | None:
+        """Who speaks in a site's place can do there whatever its scripts can: it is a change like theirs."""
+        decision = self._view.change(judged_as(url))
+        if decision.verdict == "allow" or (decision.verdict == "ask" and named):
+            return None
+        why = decision.why
+        if decision.verdict == "ask":
+            why = f"{decision.rule} wants a person asked first: the pattern of a mock has to name this host"
+        return msgspec.structs.replace(decision, verdict="deny", why=why)
+
     # What may change
 
     def admit(self, domain: str) -> None:

@@ -5,12 +5,8 @@ What comes first decides: what is never allowed, the scheme, private networks, t
 then whether it may be written.
 """
 
-import os
 from collections.abc import Collection
-from pathlib import Path
-from urllib.parse import unquote
 
-import ada_url
 import msgspec
 
 from pilothouse.guard.address import forbidden, is_local_name, is_loopback, is_metadata_name, literal
@@ -61,17 +57,14 @@ def is_sensitive(access: Access, risk: Risk) -> bool:
 
 
 class Judge:
-    """The rules as one kind of browser in one mode sees them. `own_ports` and `private` (folders) are never reached."""
+    """The rules as one kind of browser in one mode sees them. `own_ports` are never reached."""
 
-    def __init__(
-        self, rules: Rules, *, browser: str, mode: str, own_ports: Collection[int], private: tuple[Path, ...]
-    ) -> None:
+    def __init__(self, rules: Rules, *, browser: str, mode: str, own_ports: Collection[int]) -> None:
         self.rules = rules
         self.template = template_of(rules, browser)
         self.mode = narrowed(rules.mode, mode)
         self._column = TEMPLATES[self.template]
         self._own_ports = own_ports
-        self._private = private
 
     @property
     def hosts(self) -> Verdict:
@@ -85,7 +78,7 @@ class Judge:
             return Decision("deny", "built in", why="where the page is cannot be told")
         if place == NOWHERE:
             return self._act(None, place, access, risk, why, Decision("allow", self._by_template))
-        if refused := self._never(place, url):
+        if refused := self._never(place):
             return refused
         rule = self.rules.of(place)
         visit = self._visit(place, rule, "write = true" if access in (Access.WRITE, Access.SENSITIVE) else "")
@@ -104,9 +97,9 @@ class Judge:
 
     # Whether one may be there
 
-    def _never(self, place: Place, url: str) -> Decision | None:
+    def _never(self, place: Place) -> Decision | None:
         if not place.is_web:
-            return self._scheme(place, url)
+            return self._scheme(place)
         host, address = place.host, literal(place.host)
         if is_metadata_name(host):
             return _never(f"{host} is a cloud metadata service")
@@ -117,20 +110,13 @@ class Judge:
             return _never(f"{place.domain} is Pilothouse itself")
         return None
 
-    def _scheme(self, place: Place, url: str) -> Decision | None:
+    def _scheme(self, place: Place) -> Decision | None:
         if place.scheme not in LISTABLE:
             return _never(f"{place.scheme}: addresses are never opened")
         if self.rules.of(place) is None:
             why = f"{place.scheme}: addresses are opened only if a rule names them"
             return Decision("deny", "built in", why=why, line=_table(f"{place.scheme}:"))
-        if place.scheme == "file" and self._is_ours(url):
-            return _never("this is a file of Pilothouse itself")
         return None
-
-    def _is_ours(self, url: str) -> bool:
-        path = Path(os.path.realpath(unquote(ada_url.URL(url).pathname)))
-        folders = [Path(os.path.realpath(one)) for one in self._private]
-        return any(path == one or one in path.parents for one in folders)
 
     def _visit(self, place: Place, rule: Rule | None, more: str) -> Decision:
         if rule is not None:

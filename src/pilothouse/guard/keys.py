@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,11 +31,20 @@ class Key(NamedTuple):
     path: Path
 
 
-class Keys:
-    """Keys are read at each question, so that a new or removed file counts at once (M: 0.1 ms for three keys)."""
+def _nobody(secrets: dict[str, str]) -> None:
+    return None
 
-    def __init__(self, home: Path) -> None:
+
+class Keys:
+    """Keys are read at each question, so that a new or removed file counts at once (M: 0.1 ms for three keys).
+
+    `learn` hears the secrets by their owners, whenever they change: wherever they come up, they are to be masked.
+    """
+
+    def __init__(self, home: Path, learn: Callable[[dict[str, str]], None] = _nobody) -> None:
         self._home = home
+        self._learn = learn
+        self._learnt: dict[str, str] = {}
         self._told: dict[Path, str] = {}
 
     def agent(self, name: str = "default") -> str:
@@ -83,10 +93,17 @@ class Keys:
         """`person`, `agent:NAME`, or None. Every key is compared, so time tells nothing about which one came near."""
         given = secret.encode("utf-8", "surrogatepass")
         found: str | None = None
-        for owner, path in self._all():
-            kept = self._usable(path)
-            if kept is not None and hmac.compare_digest(given, kept.encode()):
+        for owner, kept in self.kept().items():
+            if hmac.compare_digest(given, kept.encode()):
                 found = owner
+        return found
+
+    def kept(self) -> dict[str, str]:
+        """Every secret that opens something, by its owner."""
+        found = {owner: kept for owner, path in self._all() if (kept := self._usable(path)) is not None}
+        if found != self._learnt:
+            self._learnt = found
+            self._learn(found)
         return found
 
     def _usable(self, path: Path) -> str | None:

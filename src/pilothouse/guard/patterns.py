@@ -2,7 +2,7 @@
 
 Above: rules, policy. Below: address (WHATWG, as Chrome reads it), errors. A pattern is `[scheme://]host[:port]` or
 `*.host` (every host below, not the host itself); no scheme means http and https, no port every port. Hosts are
-compared label by label. `file:`, `data:`, `chrome:` and `devtools:` name schemes that have no servers.
+compared label by label. `data:` and `chrome:` name schemes that have no servers.
 """
 
 import re
@@ -17,15 +17,16 @@ from pilothouse.guard.address import is_local_name, literal, unwrap
 from pilothouse.guard.resolve import canonical
 
 WEB = ("http", "https")
-LISTABLE = ("file", "data", "chrome", "devtools")  # never opened unless a rule names them
+LISTABLE = ("data", "chrome")  # never opened unless a rule names them
 _PORTS = {"http": 80, "https": 443}
 _SAME = {"ws": "http", "wss": "https"}  # one server speaks both
 _MAX_CHARS = 300
 _PATTERN = re.compile(
-    r"(?:(https?|wss?|chrome|devtools)://)?(\*\.)?(\[[0-9a-fA-F:.]+\]|[^\s/?#@:\\*\[\]]+)(?::([0-9]{1,5}))?/?",
+    r"(?:(https?|wss?|chrome)://)?(\*\.)?(\[[0-9a-fA-F:.]+\]|[^\s/?#@:\\*\[\]]+)(?::([0-9]{1,5}))?/?",
     re.IGNORECASE,
 )
 _SCHEME_ALONE = re.compile(rf"({'|'.join(LISTABLE)}):(?://)?", re.IGNORECASE)
+_READS_FILES = re.compile(r"(file|devtools):", re.IGNORECASE)
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -88,6 +89,8 @@ ANYTHING = Pattern("*", "", "")  # in `resources` only
 def read_pattern(text: str) -> Pattern:
     """A pattern as a person wrote it, in its one spelling; `bad_request` says what is wrong with it."""
     given = text.strip()
+    if reader := _READS_FILES.match(given):
+        raise _reads_files(reader[1].lower())
     if alone := _SCHEME_ALONE.fullmatch(given):
         return Pattern(f"{alone[1].lower()}:", alone[1].lower(), "")
     found = _PATTERN.fullmatch(given) if len(given) <= _MAX_CHARS else None
@@ -161,6 +164,15 @@ def _host(text: str) -> str:
     except ValueError:
         return ""
     return one_spelling(host) if all(host.split(".")) and "*" not in host else ""
+
+
+def _reads_files(scheme: str) -> Failure:
+    """Fetch stops documents of `file:`, but not scripts (M), and DevTools' own pages load any file by their host."""
+    return Failure(
+        "bad_request",
+        f"{scheme}: addresses cannot be allowed: their pages can load every file of yours, also Pilothouse's keys",
+        suggestions=["serve the folder instead: python3 -m http.server --bind 127.0.0.1, and a rule for localhost"],
+    )
 
 
 def _no_pattern(text: str) -> Failure:

@@ -6,7 +6,6 @@ The rules can be replaced at any moment; whoever keeps something that they allow
 
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal
 
 from pilothouse.guard import sensitive
@@ -15,6 +14,7 @@ from pilothouse.guard.judgement import TEMPLATES, Judge
 from pilothouse.guard.patterns import Hosts, Pattern, names, place_of
 from pilothouse.guard.question import Aim, Decision, Question, Risk, Verdict, denial
 from pilothouse.guard.rules import Rules
+from pilothouse.guard.sites import sites
 from pilothouse.tool import Access
 
 __all__ = ["Aim", "Decision", "Policy", "Question", "Risk", "Verdict", "View", "denial"]
@@ -26,20 +26,18 @@ Assess = Callable[[Question, tuple[Any, ...]], tuple[Risk, str]]
 
 
 class Policy:
-    """`own_ports` (read live) and the folders in `private` are out of reach whatever the rules say."""
+    """`own_ports` (read live) are out of reach whatever the rules say."""
 
     def __init__(
         self,
         rules: Rules | None = None,
         *,
         own_ports: Collection[int] = (),
-        private: tuple[Path, ...] = (),
         assess: Assess | None = None,
     ) -> None:
         self.rules = rules or Rules()
         self.problem = ""  # why the file's newest text does not hold; empty: it does
         self._own_ports = own_ports
-        self._private = private
         self._assess = assess or sensitive.assess
         self._followers: list[Callable[[], None]] = []
         self._judge = lru_cache(maxsize=32)(self._make_judge)
@@ -67,7 +65,8 @@ class Policy:
         risk, why = self._assess(question, self.rules.compiled)
         urls = dict.fromkeys((*question.urls, *(aim.url for aim in question.aims if aim.url)))
         said = [judge.judge(url, question.access, risk, why) for url in urls]
-        said = said or [judge.placeless(question.access, risk, why)]
+        if not said or question.is_wide:
+            said.append(judge.placeless(question.access, risk, why))
         said += [judge.judge(url, Access.VISIT) for url in _destinations(question)]
         if denied := [one for one in said if one.verdict == "deny"]:
             return (denied[0],)
@@ -93,6 +92,19 @@ class Policy:
                 return said
         return None
 
+    def guarded(self, browser: str, mode: str, place: str) -> list[str]:
+        """Of the addresses that a place stands for, those where a rule forbids changes or wants them asked about."""
+        judge = self._judge(browser, mode)
+        said = [(url, judge.judge(url, Access.SENSITIVE, "medium")) for url in sites(place, self.rules)]
+        return [url for url, one in said if one.verdict == "deny" or (one.verdict == "ask" and one.rule[:5] == "rule ")]
+
+    def bars(self, browser: str, mode: str, place: str, asked: bool) -> bool:
+        """Whether cookies and storage of a place are neither told nor changed; `asked`: a person could be."""
+        if not asked:
+            return bool(self.guarded(browser, mode, place))
+        judge = self._judge(browser, mode)
+        return any(judge.judge(url, Access.SENSITIVE, "medium").verdict == "deny" for url in sites(place, self.rules))
+
     def view(self, browser: str, mode: str) -> "View":
         """What the network boundary of one session asks; it is always about the rules of now."""
         return View(lambda: self._judge(browser, mode))
@@ -114,7 +126,7 @@ class Policy:
         return LOCKED_REQUESTS_PER_MINUTE if self.rules.template == "locked" and configured == default else configured
 
     def _make_judge(self, browser: str, mode: str) -> Judge:
-        return Judge(self.rules, browser=browser, mode=mode, own_ports=self._own_ports, private=self._private)
+        return Judge(self.rules, browser=browser, mode=mode, own_ports=self._own_ports)
 
 
 class View:
@@ -134,6 +146,10 @@ class View:
 
     def document(self, url: str) -> Decision:
         return self._judge().judge(url, Access.VISIT)
+
+    def change(self, url: str) -> Decision:
+        """About what an agent makes a page do by script or by an answer in the site's place."""
+        return self._judge().judge(url, Access.SENSITIVE, "medium")
 
     def host(self, host: str, port: int) -> str | None:
         """Why no connection may be made. A host that would have to be asked about is not allowed yet."""

@@ -40,6 +40,8 @@ class Question(msgspec.Struct, frozen=True):
     tab: str = ""
     document: str = ""  # the loader id: an approval ends with the document it was given for
     aims: tuple[Aim, ...] = ()
+    is_wide: bool = False  # it is about the whole session, and `urls` only tells which rules hold besides
+    presses: bool = True  # False: keys that set nothing off
 
 
 class Decision(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Secrets at rest: named boxes of bytes, encrypted, in files that only this user can open.
 
 Above: the daemon hands it to the sessions, which keep log-ins in it; secrets keeps its file with it. Below:
-cryptography, keyring if there is one.
+cryptography, keyring if there is one, known (the key is masked wherever it comes up).
 The key lies in the system's keyring; where that is missing or does not work, in a 0600 file beside the boxes, and then
 the boxes are as safe as the home directory.
 """
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pilothouse.errors import Failure
+from pilothouse.guard.known import known
 from pilothouse.written import create, replace
 
 MAX_BYTES = 64_000_000
@@ -132,6 +133,7 @@ class Vault:
         with contextlib.suppress(ValueError):
             key = base64.b64decode(text.strip(), altchars=b"-_", validate=True)
             if len(key) == _KEY_BYTES:
+                known.know(self._file, {"key of the saved states": text.decode().strip()})
                 return key
         raise Failure("system", f"the key of the saved states cannot be read: {self._file} or the system's keyring")
 

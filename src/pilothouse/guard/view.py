@@ -35,6 +35,7 @@ class View(Passage, Protocol):
     @property
     def watch(self) -> Watch: ...
     def document(self, url: str) -> Decision: ...
+    def change(self, url: str) -> Decision: ...
     def resources(self, document_url: str) -> Hosts | None: ...
 
 
@@ -56,6 +57,9 @@ class Opened:
         return None
 
     def document(self, url: str) -> Decision:
+        return Decision("allow", "no policy")
+
+    def change(self, url: str) -> Decision:
         return Decision("allow", "no policy")
 
     def resources(self, document_url: str) -> Hosts | None:

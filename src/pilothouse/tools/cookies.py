@@ -2,6 +2,7 @@
 
 import re
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -10,7 +11,7 @@ from pilothouse.browser import cookies as jar
 from pilothouse.browser.session import Session
 from pilothouse.errors import Failure
 from pilothouse.result import Result, counted
-from pilothouse.tool import Access, tool
+from pilothouse.tool import Access, Url, tool
 from pilothouse.tools.bulk import bounded
 
 Name = Annotated[str, Meta(max_length=4096)]
@@ -35,7 +36,20 @@ class Deleted(msgspec.Struct):
     deleted: int
 
 
-@tool(Access.SENSITIVE, live=False, reveals=True, example={})
+async def _those(session: Session, args: Any) -> list[str]:
+    """The domains of the cookies that fit."""
+    urls = args.urls if hasattr(args, "urls") else [args.url] if args.url else []
+    found = await _found(session, args.name, args.domain, urls, getattr(args, "path", ""))
+    return list(dict.fromkeys(one["domain"] for one in found))
+
+
+async def _that(session: Session, args: Any) -> list[str]:
+    if args.domain:
+        return [args.domain] if _HOST.fullmatch(args.domain) else []
+    return [urlsplit(args.url or _page_of(session)).hostname or ""]
+
+
+@tool(Access.SENSITIVE, live=False, reveals=True, places=_those, example={})
 async def get_cookies(
     session: Session,
     urls: Annotated[list[Address], Meta(max_length=50)] = [],
@@ -44,9 +58,7 @@ async def get_cookies(
     limit: Annotated[int, Meta(ge=1, le=5000)] = 200,
 ) -> Result[Cookies]:
     """Cookies with their values, HttpOnly ones included."""
-    await session.open()
-    found = [one for one in await jar.read(session.context) if _fits(one, name, domain, urls)]
-    found = [one for one in found if not session.forbids(f"https://{one['domain'].lstrip('.')}/")]
+    found = await _found(session, name, domain, urls)
     shown = [_plain(one) for one in found[:limit]]
     text = f"{len(shown)} of {len(found)} cookies" if found else "no cookies"
     lines = "\n".join(_line(one) for one in shown)
@@ -57,6 +69,7 @@ async def get_cookies(
 @tool(
     Access.SENSITIVE,
     live=False,
+    places=_that,
     example={"name": "theme", "value": "dark", "domain": "example.com"},
     synonyms={"httpOnly": "http_only", "sameSite": "same_site", "expirationDate": "expires"},
 )
@@ -64,8 +77,8 @@ async def set_cookie(
     session: Session,
     name: Name,
     value: Annotated[str, Meta(max_length=4096)],
-    url: Annotated[Address, Meta(description="or domain; else the current page")] = "",
-    domain: Annotated[Domain, Meta(description="with a dot before it: subdomains too")] = "",
+    url: Url = "",
+    domain: Annotated[Domain, Meta(description="or url, else the current page; .domain: subdomains too")] = "",
     path: Path = "",
     expires: Annotated[float, Meta(ge=0, description="epoch seconds")] | None = None,
     http_only: bool = False,
@@ -85,7 +98,7 @@ async def set_cookie(
     return Result(f"set for {where}", Set(name, where))
 
 
-@tool(Access.SENSITIVE, live=False, example={"name": "theme"})
+@tool(Access.SENSITIVE, live=False, places=_those, example={"name": "theme"})
 async def delete_cookies(
     session: Session,
     name: Name = "",
@@ -99,12 +112,18 @@ async def delete_cookies(
         raise Failure(
             "bad_request", "nothing says which cookies", suggestions=["give name, domain, path or url, or all=true"]
         )
-    await session.open()
-    urls = [url] if url else []
-    found = [one for one in await jar.read(session.context) if _fits(one, name, domain, urls, path)]
+    found = await _found(session, name, domain, [url] if url else [], path)
     await jar.delete(session.context, found)
     count = counted(len(found), "cookie")
     return Result(f"deleted {count}" if found else "no cookie fits", Deleted(len(found)))
+
+
+async def _found(session: Session, name: str, domain: str, urls: list[str], path: str = "") -> list[jar.Cookie]:
+    """Those that fit; not those of domains that are out of reach."""
+    await session.open()
+    found = [one for one in await jar.read(session.context) if _fits(one, name, domain, urls, path)]
+    barred = {one for one in {cookie["domain"] for cookie in found} if session.bars(one)}
+    return [one for one in found if one["domain"] not in barred]
 
 
 def _fits(cookie: jar.Cookie, name: str, domain: str, urls: list[str], path: str = "") -> bool:

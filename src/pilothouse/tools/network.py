@@ -12,7 +12,7 @@ from msgspec import Meta
 from pilothouse.browser import har
 from pilothouse.browser.intercept import TYPES, Answer, Rule
 from pilothouse.browser.network import Request, brief, choice
-from pilothouse.browser.patterns import newer
+from pilothouse.browser.patterns import named_origins, newer
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
@@ -117,8 +117,13 @@ async def block_url(
     return await _add(session, pattern, types=tuple(types | {"XHR"} if "Fetch" in types else types))
 
 
+async def _spoken_for(session: Session, args: Any) -> list[str]:
+    return [f"{origin}/" for origin in named_origins(args.pattern)]
+
+
 @tool(
-    Access.WRITE,
+    Access.SENSITIVE,
+    places=_spoken_for,
     example={"pattern": "*/api/user", "body": '{"name":"Ada"}'},
     synonyms={**_PATTERN_NAMES, "status_code": "status", "contentType": "content_type", "response_body": "body"},
 )
@@ -140,7 +145,8 @@ async def mock_url(
     data = _decoded(body_base64) if body_base64 else body.encode("utf-8", "replace")
     kind = content_type or ("application/octet-stream" if body_base64 else _kind(body))
     answer = Answer(status, _checked(headers, kind if data or content_type else ""), data, delay_ms)
-    return await _add(session, pattern, answer=answer, method=method.upper(), times=times)
+    named = named_origins(pattern)
+    return await _add(session, pattern, answer=answer, method=method.upper(), times=times, named=named)
 
 
 @tool(Access.WRITE, example={})

@@ -68,7 +68,7 @@ async def open_session(
     session = await sessions.open(options)
     if storage_state:
         try:
-            await state.load(session, storage_state)
+            await state.load(session, storage_state, asked=False)
         except BaseException:
             await sessions.close(session)
             raise
@@ -106,7 +106,15 @@ async def close_session(sessions: OwnSessions, session: str = "") -> Result[Clos
     return Result(f"closed session {chosen.id}", Closed(chosen.id))
 
 
-@tool(Access.SENSITIVE, live=False, example={"name": "shop"})
+async def _saved(session: Session, args: Any) -> list[str]:
+    return await state.domains(session)
+
+
+async def _loaded(session: Session, args: Any) -> list[str]:
+    return await state.domains(session, args.name)
+
+
+@tool(Access.SENSITIVE, live=False, places=_saved, example={"name": "shop"})
 async def save_state(session: Session, name: Annotated[str, Meta(max_length=100)]) -> Result[Carried]:
     """Save the session's cookies and local storage under a name, encrypted."""
     kept = await state.save(session, name)
@@ -114,7 +122,7 @@ async def save_state(session: Session, name: Annotated[str, Meta(max_length=100)
     return Result(f"{text}; not session storage, not IndexedDB{_skipped(kept)}", _carried(name, kept))
 
 
-@tool(Access.SENSITIVE, live=False, example={"name": "shop"})
+@tool(Access.SENSITIVE, live=False, places=_loaded, example={"name": "shop"})
 async def load_state(session: Session, name: Annotated[str, Meta(max_length=100)]) -> Result[Carried]:
     """Bring saved cookies and local storage into the session."""
     kept = await state.load(session, name)

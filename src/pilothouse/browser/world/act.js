@@ -133,7 +133,7 @@ ph.refOf = (el) => refs.of(el);
 ph.at = (x, y) => {
   const hit = deepHit(x, y);
   begin();
-  return { inside: x >= 0 && y >= 0 && x < innerWidth && y < innerHeight, width: innerWidth, height: innerHeight, ...(hit ? named(hit) : { role: "", name: "" }) };
+  return { inside: x >= 0 && y >= 0 && x < innerWidth && y < innerHeight, width: innerWidth, height: innerHeight, scale: visualViewport.scale, ...(hit ? named(hit) : { role: "", name: "" }) };
 };
 ph.focus = (n, { seal = "" } = {}) => {
   const found = living(n, seal);

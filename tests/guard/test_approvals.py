@@ -1,6 +1,8 @@
 """The rules of asking a person: to what an answer is bound, who may give it, how long it holds, when silence denies."""
 
 import asyncio
+import json
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from pilothouse.errors import Failure
 from pilothouse.guard import approvals as room
 from pilothouse.guard.approvals import MAX_PENDING_PER_KEY, REPEAT_S, TIMEOUT_S, Approvals
+from pilothouse.guard.pending import Pending
 from pilothouse.guard.policy import Aim, Decision, Question
 from pilothouse.tool import Access
 from tests.promises import promise
@@ -478,6 +481,32 @@ async def test_what_a_person_is_shown_is_redacted_and_clean(approvals: Approvals
     assert second["args"] == {"target": "#p", "text": "(7 characters)"}
     for call in calls:
         call.cancel()
+
+
+def big(**args: Any) -> Pending:
+    return Pending("a1", other(args=args), ASK, now=0, timeout_s=60)
+
+
+@pytest.mark.alone
+async def test_much_is_shown_quickly_and_not_kept(approvals: Approvals):
+    many = ["password=hunter2"] * 200_000
+    for args in ({"text": "Zm9v" * 1_000_000}, {"files": [{"data": "Zm9v" * 1_000_000}]}, {"args": many}):
+        pending = big(**args)
+        began = time.perf_counter()
+        shown = pending.shown(0)
+        assert time.perf_counter() - began < 0.5
+        assert len(json.dumps(shown)) < 10_000
+        assert "hunter2" not in json.dumps(shown)
+    (call,) = await asked(approvals, other(args={"text": "x" * 100_000}))
+    await approvals.answer(only(approvals)["id"], "deny")
+    await denied(call)
+    assert approvals._recent[-1].question.args == {}
+    assert approvals.recent()[0]["args"]["text"].startswith("xxx")
+
+
+def test_a_secret_that_is_cut_is_redacted_first():
+    token = f"ghp_{'a1B2' * 9}"
+    assert token[:20] not in json.dumps(big(text="x" * 1990 + f" {token}").shown(0))
 
 
 async def test_listeners_hear_of_everything(approvals: Approvals, clock: Clock):

@@ -509,6 +509,18 @@ def test_a_secret_that_is_cut_is_redacted_first():
     assert token[:20] not in json.dumps(big(text="x" * 1990 + f" {token}").shown(0))
 
 
+def test_which_secret_would_be_typed_is_shown():
+    password = (Aim(kind="password"),)
+    fields = [{"target": "#u", "value": "ada"}, {"target": "#p", "value": "secret:pw"}]
+    for args, seen in (
+        ({"target": "#p", "text": "secret:pw"}, {"target": "#p", "text": "secret:pw"}),
+        ({"fields": fields}, {"fields": [{"target": "#u", "value": "(3 characters)"}, fields[1]]}),
+        ({"values": ["secret:pw", "hunter2"]}, {"values": ["secret:pw", "(7 characters)"]}),
+    ):
+        question = other(args=args, aims=password)
+        assert Pending("a1", question, ASK, now=0, timeout_s=60).shown(0)["args"] == seen
+
+
 async def test_listeners_hear_of_everything(approvals: Approvals, clock: Clock):
     heard: list[str] = []
     unfollow = approvals.follow(lambda event: heard.append(event["kind"]))

@@ -16,6 +16,7 @@ import msgspec
 
 from pilothouse.guard.policy import Aim, Decision, Question, Risk
 from pilothouse.guard.redact import redact_text, redact_tree
+from pilothouse.guard.secrets import named
 from pilothouse.result import clean, clean_tree
 
 Scope = Literal["once", "session", "domain"]
@@ -171,13 +172,22 @@ def _shown_aim(aim: Aim) -> dict[str, str]:
 def _shown_args(question: Question) -> dict[str, Any]:
     args = {name: value for name, value in question.args.items() if value not in ([], {})}
     if any(word in f"{aim.kind} {aim.purpose}" for aim in question.aims for word in _PRIVATE):
-        args = {name: _veiled(value) if name in _TYPED else value for name, value in args.items()}
+        args = _veiled(args)
     trimmed = {name: _trimmed(value) for name, value in args.items()}
     return cast(dict[str, Any], _cut(redact_tree(clean_tree(trimmed))))
 
 
-def _veiled(value: Any) -> str:
-    return f"({len(value)} characters)" if isinstance(value, str) else "(not shown)"
+def _veiled(args: dict[str, Any]) -> dict[str, Any]:
+    return {name: _without_typed(value) if name in _TYPED else value for name, value in args.items()}
+
+
+def _without_typed(value: Any) -> Any:
+    """Where it goes, and which secret; never what it says."""
+    if isinstance(value, str):
+        return value if named(value) else f"({len(value)} characters)"
+    if isinstance(value, list):
+        return [_without_typed(item) for item in cast(list[Any], value)]
+    return _veiled(cast(dict[str, Any], value)) if isinstance(value, dict) else "(not shown)"
 
 
 def _shown_text(text: str) -> str:

@@ -118,9 +118,9 @@ def test_time_is_in_proportion_and_small():
 )
 def test_a_short_value_costs_no_more(text: str):
     known.know("test", {"pin": "1234"})
-    began = time.perf_counter()
+    began = time.process_time()
     redact_text(text)
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
 
 
 def test_what_nobody_looked_through_is_left_out():

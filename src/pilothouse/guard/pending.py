@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 import ada_url
 import msgspec
 
+from pilothouse.guard.patterns import NOWHERE, place_of
 from pilothouse.guard.policy import Aim, Decision, Question, Risk
 from pilothouse.guard.redact import redact_text, redact_tree
 from pilothouse.guard.secrets import named
@@ -50,19 +51,19 @@ def same_act(question: Question, decision: Decision) -> Key:
 
 def same_domain(question: Question, decision: Decision) -> Key:
     """Calls beside each other that need the same domain ask one question."""
-    return ("domain", question.caller, question.session, decision.once_for, decision.rule, decision.risk)
+    weighs = str(weight(decision.risk))
+    return ("domain", question.caller, question.session, decision.once_for, decision.rule, weighs)
 
 
-def hosts(question: Question) -> set[str]:
-    """The hosts of all documents and addresses that a question is about."""
-    return {host for url in question.urls if (host := _host(url))}
+def weight(risk: Risk) -> int:
+    """What is asked once for a domain is one question, whether a button there is called Next or Save."""
+    return max(RISKS.index(risk), RISKS.index("low"))
 
 
-def _host(url: str) -> str:
-    try:
-        return ada_url.URL(url).hostname.strip("[]").rstrip(".")
-    except ValueError:
-        return ""
+def domains(question: Question) -> set[str]:
+    """The domains of all documents and addresses that a question is about; empty stands for what has none."""
+    places = [place_of(url) for url in question.urls]
+    return {place.domain if place and place.is_web else "" for place in places if place != NOWHERE}
 
 
 def _origin(url: str) -> str:
@@ -115,7 +116,7 @@ class Pending:
     @property
     def domain(self) -> str:
         """The one domain that it is about; empty if there are several or none."""
-        about = {self.decision.once_for} if self.decision.once_for else hosts(self.question)
+        about = {self.decision.once_for} if self.decision.once_for else domains(self.question)
         return about.pop() if len(about) == 1 else ""
 
     @property

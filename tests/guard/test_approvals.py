@@ -439,6 +439,22 @@ async def test_everything_ends_with_the_session(approvals: Approvals):
     await pending_error(approvals, other(tool="type_text"))
 
 
+async def test_everything_ends_with_the_key(approvals: Approvals):
+    placeless = other(session="", tool="create_profile")
+    (call,) = await asked(approvals, QUESTION)
+    await approvals.answer(only(approvals)["id"], "allow", "session")
+    await call
+    ticket = await pending_error(approvals, placeless)
+    await approvals.answer(ticket.details["approval"], "allow")
+    (waiting,) = await asked(approvals, other(tool="press_key"))
+    approvals.key_revoked("another")
+    assert (len(approvals.grants()), len(approvals.pending())) == (1, 1)
+    approvals.key_revoked("default")
+    await denied(waiting, "key was revoked")
+    assert (approvals.grants(), approvals.pending()) == ([], [])
+    await pending_error(approvals, placeless)
+
+
 async def test_who_leaves_is_denied(approvals: Approvals, recorded: Recorded):
     (call,) = await asked(approvals, QUESTION)
     ident = only(approvals)["id"]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from pilothouse.errors import Failure
-from pilothouse.guard.grants import Grants
+from pilothouse.guard.grants import Grant, Grants
 from pilothouse.guard.pending import RISKS, Key, Pending, Scope, Waiter, bound_to, same_act, same_call, same_domain
 from pilothouse.guard.policy import Decision, Question, Risk, denial
 from pilothouse.tool import Progress
@@ -48,6 +48,7 @@ class Record(Protocol):
 class Denied(NamedTuple):
     """What is kept of a no, so that nobody is asked the same again."""
 
+    caller: str
     session: str
     id: str
     tool: str
@@ -330,11 +331,17 @@ class Approvals:
         self._denials = {key: one for key, one in self._denials.items() if one.until > now}
 
     def session_closed(self, session: str) -> None:
-        for pending in [one for one in self._open.values() if one.question.session == session]:
-            self._end(pending, "withdrawn", why="its session was closed", told="deny")
-        self._grants.end(session)
-        self._tickets = {key: one for key, one in self._tickets.items() if one[1].question.session != session}
-        self._denials = {key: one for key, one in self._denials.items() if one.session != session}
+        self._drop(lambda one: one.session == session, "its session was closed")
+
+    def key_revoked(self, caller: str) -> None:
+        self._drop(lambda one: one.caller == caller, "its key was revoked")
+
+    def _drop(self, ends: Callable[[Question | Grant | Denied], bool], why: str) -> None:
+        for pending in [one for one in self._open.values() if ends(one.question)]:
+            self._end(pending, "withdrawn", why=why, told="deny")
+        self._grants.end(ends)
+        self._tickets = {key: one for key, one in self._tickets.items() if not ends(one[1].question)}
+        self._denials = {key: one for key, one in self._denials.items() if not ends(one)}
 
     def close(self) -> None:
         for pending in tuple(self._open.values()):
@@ -430,7 +437,7 @@ def _facts(pending: Pending) -> dict[str, Any]:
 def _no_to(pending: Pending) -> Denied:
     question, decision = pending.question, pending.decision
     why = pending.why or "a person said no"
-    return Denied(question.session, pending.id, question.tool, decision.rule, decision.risk, why)
+    return Denied(question.caller, question.session, pending.id, question.tool, decision.rule, decision.risk, why)
 
 
 def _denied(no: Denied, again_in_s: float = 0) -> Failure:

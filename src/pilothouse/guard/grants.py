@@ -5,6 +5,7 @@ Above: approvals. Below: pending (the question that was answered), policy. Nothi
 
 import secrets
 import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -81,8 +82,8 @@ class Grants:
             raise Failure("not_found", "there is no such grant", suggestions=["pilothouse approvals grants lists them"])
         return found
 
-    def end(self, session: str) -> None:
-        self._all = {ident: one for ident, one in self._all.items() if one.session != session}
+    def end(self, ends: Callable[[Grant], bool]) -> None:
+        self._all = {ident: one for ident, one in self._all.items() if not ends(one)}
 
     def shown(self) -> list[dict[str, Any]]:
         return [msgspec.to_builtins(one) for one in self._all.values()]

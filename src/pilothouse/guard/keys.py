@@ -1,7 +1,8 @@
 """The secrets that say who is calling: agent keys by name, and the one key of the person.
 
 Above: the doors ask `who(secret)`. Below: errors. Each key is a 0600 file in the home, made on first use; a file that
-others can read is refused, because what they may have read is no secret any more (`who` passes it by).
+others can read is refused, because what they may have read is no secret any more (`who` passes it by). Whoever sets
+`on_change` hears of keys that came and went, before one of them opens anything.
 """
 
 import hmac
@@ -44,8 +45,9 @@ class Keys:
     def __init__(self, home: Path, learn: Callable[[dict[str, str]], None] = _nobody) -> None:
         self._home = home
         self._learn = learn
-        self._learnt: dict[str, str] = {}
         self._told: dict[Path, str] = {}
+        self._seen: dict[str, str] | None = None
+        self.on_change: Callable[[list[str], list[str]], None] = lambda came, went: None
 
     def agent(self, name: str = "default") -> str:
         """The secret of an agent key, made if there is none yet."""
@@ -93,18 +95,22 @@ class Keys:
         """`person`, `agent:NAME`, or None. Every key is compared, so time tells nothing about which one came near."""
         given = secret.encode("utf-8", "surrogatepass")
         found: str | None = None
-        for owner, kept in self.kept().items():
+        for owner, kept in self.look().items():
             if hmac.compare_digest(given, kept.encode()):
                 found = owner
         return found
 
-    def kept(self) -> dict[str, str]:
-        """Every secret that opens something, by its owner."""
-        found = {owner: kept for owner, path in self._all() if (kept := self._usable(path)) is not None}
-        if found != self._learnt:
-            self._learnt = found
-            self._learn(found)
-        return found
+    def look(self) -> dict[str, str]:
+        """Every key that opens something now. One made anew under an old name is another: the old one went."""
+        kept = {owner: key for owner, path in self._all() if (key := self._usable(path)) is not None}
+        before, self._seen = self._seen, kept
+        if kept != before:
+            self._learn(kept)
+        if before is not None and kept != before:
+            came = [owner for owner, key in kept.items() if before.get(owner) != key]
+            went = [owner for owner, key in before.items() if kept.get(owner) != key]
+            self.on_change(came, went)
+        return kept
 
     def _usable(self, path: Path) -> str | None:
         """A key file that is refused opens nothing; the other keys still do. The log hears of it once."""

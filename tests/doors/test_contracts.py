@@ -503,7 +503,8 @@ async def test_a_message_is_redacted_bounded_counted_and_written_down(town: Town
         assert (noted["kind"], noted["caller"], noted["type"], noted["told"]) == ("message", town.key, "console", 1)
         assert secret not in str(noted)
         assert code(await town.message(talker.id, text="x" * MAX_MESSAGE_BYTES)) == (413, "over_limit")
-        for body in ({"type": "x"}, {"messageId": 1}, {"messageId": 1, "type": "x", "more": 1}, []):
+        large = {"messageId": 1, "type": "x", "payload": {"n": 10**30}}
+        for body in ({"type": "x"}, {"messageId": 1}, {"messageId": 1, "type": "x", "more": 1}, [], large):
             assert code(await town.post("/ws-message", body, talker.id)) == (400, "bad_request")
         town.rates.per_minute = 1
         await town.message(talker.id)

@@ -262,6 +262,7 @@ async def test_a_client_with_several_sessions_has_to_say_which(town: Town):
         assert code(answer) == (400, "bad_request")
         assert answer.json()["error"]["details"]["sessions"] == handles
         assert (await town.message(talker.id)).json()["told"] == 1
+        await until(lambda: talker.heard)
 
 
 async def test_what_takes_too_long_is_504(town: Town, site: PageServer):
@@ -503,13 +504,13 @@ async def test_a_message_is_redacted_bounded_counted_and_written_down(town: Town
         assert (noted["kind"], noted["caller"], noted["type"], noted["told"]) == ("message", town.key, "console", 1)
         assert secret not in str(noted)
         assert code(await town.message(talker.id, text="x" * MAX_MESSAGE_BYTES)) == (413, "over_limit")
-        large = {"messageId": 1, "type": "x", "payload": {"n": 10**30}}
-        for body in ({"type": "x"}, {"messageId": 1}, {"messageId": 1, "type": "x", "more": 1}, [], large):
+        for body in ({"type": "x"}, {"messageId": 1}, {"messageId": 1, "type": "x", "more": 1}, []):
             assert code(await town.post("/ws-message", body, talker.id)) == (400, "bad_request")
         town.rates.per_minute = 1
         await town.message(talker.id)
         limited = await town.message(talker.id)
         assert (*code(limited), "retry-after" in limited.headers) == (429, "over_limit", True)
+        await until(lambda: len(talker.heard) == 2)
 
 
 async def test_a_client_that_does_not_read_is_told_no_more_than_it_can_keep(town: Town):

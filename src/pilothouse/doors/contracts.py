@@ -70,12 +70,6 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     type: Type
     payload: Any = None
 
-    def __post_init__(self) -> None:
-        try:
-            msgspec.json.encode(self.payload)
-        except OverflowError:
-            raise ValueError("a number is too large to be passed on") from None
-
 
 class Record(Protocol):
     """What this needs of the audit log."""

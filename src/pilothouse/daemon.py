@@ -197,7 +197,7 @@ async def run(
     contracts = Contracts(gate, mcp.herald, rates, audit, defaults=defaults, debug=settings.server.debug)
     rest = [*contracts.routes(), *RestDoor(gate, defaults=defaults).routes()] if settings.server.rest else []
     people = [
-        *PolicyDoor(policy, rulebook, gate.registry, audit).routes(),
+        *PolicyDoor(policy, rulebook, gate.registry, audit, person).routes(),
         *approval_routes(approvals, person),
         *secret_routes(secrets, audit, person),
     ]

@@ -1,20 +1,27 @@
-"""One address: who is admitted, what each method does there, and one shape for whatever goes wrong.
+"""One address, of HTTP or of a WebSocket: who is admitted, what happens there, one shape for whatever goes wrong.
 
 Above: http, whose routes lead here. Below: parcel.
 """
 
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, Generic, TypeVar
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket
 
 from pilothouse.doors import parcel
+from pilothouse.doors.http import KEY_PROTOCOL
 from pilothouse.doors.parcel import Refused
 from pilothouse.errors import Failure
 
+PROTOCOL = "pilothouse"
+
 Method = Callable[[Scope, Receive], Awaitable[Response | None]]  # None: whoever asked has left
+T = TypeVar("T")
 
 
 class Address:
@@ -33,6 +40,40 @@ class Address:
             response = parcel.refusal(problem)
         if response is not None:
             await response(scope, receive, send)
+
+
+class LiveAddress(Generic[T]):
+    """A WebSocket: `enter` refuses it with a status before it is accepted, or gives what `talk` needs."""
+
+    def __init__(
+        self,
+        enter: Callable[[WebSocket], AbstractContextManager[T]],
+        talk: Callable[[WebSocket, T], Awaitable[None]],
+    ) -> None:
+        self._enter = enter
+        self._talk = talk
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        socket = WebSocket(scope, receive, send)
+        with contextlib.ExitStack() as stack:
+            try:
+                given = stack.enter_context(self._enter(socket))
+                protocol = _chosen(scope["subprotocols"])
+            except (Refused, Failure) as problem:
+                await socket.send_denial_response(parcel.refusal(problem))
+                return
+            await socket.accept(protocol)
+            await self._talk(socket, given)
+
+
+def _chosen(offered: list[str]) -> str | None:
+    """A browser insists that one of those it offered is chosen, and the one that carries the key is not repeated."""
+    if PROTOCOL in offered:
+        return PROTOCOL
+    if any(one.startswith(KEY_PROTOCOL) for one in offered):
+        hint = f"offer {PROTOCOL} besides the key"
+        raise Failure("bad_request", "the only protocol offered is a key", suggestions=[hint])
+    return None
 
 
 def check_method(scope: Scope, allowed: tuple[str, ...]) -> None:

@@ -56,7 +56,7 @@ class RestDoor:
 
     def routes(self) -> list[BaseRoute]:
         return [
-            WebSocketRoute("/api/browser/{session}/follow", self._follower),
+            WebSocketRoute("/api/browser/{session}/follow", self._follower.address()),
             Route("/api/{path:path}", self),
         ]
 

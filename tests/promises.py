@@ -69,6 +69,7 @@ KEPT = {
     "E04": 'The official conformance suite passes in full on both wires, in CI',
     "E05": 'Browser events (console errors, dialogs, downloads, navigation, crash) reach the client as noti',
     "E06": 'REST',
+    "E07": 'Bridge contract of seed 004 kept for HTTP callers',
     "E09": 'Configuration',
     "E10": 'Health, metrics (Prometheus text',
 }
@@ -80,7 +81,6 @@ LATER = {
     "D07": 'A pending approval can be answered in the side panel, the dashboard, the CLI, or by the MCP cli',
     "D14": 'Policies can be edited live (file, dashboard, side panel) without a restart; a bad edit is refu',
     "E01": 'One daemon, one loopback port (8777)',
-    "E07": 'Bridge contract of seed 004 kept for HTTP callers',
     "E08": 'CLI',
     "F01": 'A Manifest V3 extension without a build step',
     "F02": 'It relays CDP for the tabs the user shares (one tab, a tab group, or all), reconnects with expo',

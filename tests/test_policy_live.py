@@ -191,9 +191,9 @@ def test_an_agent_gets_nothing_and_leaves_a_trace(home: Path, daemon: Daemon):
         assert "shop.test" not in json.dumps(answer)
     assert (home / "policy.toml").read_text() == RULES
     records = [json.loads(line) for line in (home / "audit.jsonl").read_text().splitlines()]
-    tried = [one["n"] for one in records if one.get("tool", "").endswith(("/api/policy", "/rules", "/test"))]
-    assert len(tried) == 7
-    assert [one["outcome"] for one in records if one.get("of") in tried] == ["unauthorized"] * 7
+    tried = [one["told"] for one in records if one.get("kind") == "door_refused"]
+    assert [one["who"] for one in tried] == ["agent:default"] * 7
+    assert {one["path"] for one in tried} == {"/api/policy", "/api/policy/rules", "/api/policy/test"}
 
 
 def test_changes_are_in_the_log(home: Path, daemon: Daemon):

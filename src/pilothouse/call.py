@@ -63,6 +63,7 @@ class Answer(msgspec.Struct, frozen=True):
     failed: bool = False
     status: int = 200
     session: str = ""  # the one it was done in
+    tab: str = ""  # the one it was done in, or what is current afterwards in the session
 
 
 class Visit:
@@ -84,6 +85,12 @@ class Visit:
         self.hidden: frozenset[str] = frozenset()  # tabs at pages that may not be read
         self.held: Held | None = None
         self.touches: tuple[str, ...] = ()  # places beside the page that the call changes or reads
+
+    @property
+    def tab_name(self) -> str:
+        """The tab it was done in; of what is done in a session, the one that is current now."""
+        tab = self.tab or (self.session.current if self.session and not self.session.closed else None)
+        return tab.name if tab else ""
 
     @property
     def elapsed_ms(self) -> float:

@@ -29,7 +29,8 @@ class Server(msgspec.Struct, frozen=True):
     tools: Annotated[
         str, Meta(description="Tools that are listed: core, all, or names and sets with commas (--tools).")
     ] = "core"
-    rest: Annotated[bool, Meta(description="Open the REST door.")] = True
+    rest: Annotated[bool, Meta(description="Open the REST door, and /commands and /ws-message.")] = True
+    debug: Annotated[bool, Meta(description="Tell the state of a session at /debug/session/{id}.")] = False
 
 
 class Browser(msgspec.Struct, frozen=True):

@@ -38,7 +38,9 @@ from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Limits, Server, load
 from pilothouse.doors.approvals import approval_routes
 from pilothouse.doors.commands import CommandDoor
+from pilothouse.doors.contracts import Contracts
 from pilothouse.doors.extras import Extras
+from pilothouse.doors.herald import Herald
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.doors.local import LocalDoor, Open
 from pilothouse.doors.metrics import metrics_route
@@ -195,9 +197,10 @@ async def run(
     person = PersonOnly(audit)
     local = LocalDoor(doors, stop=presence.asked_to_stop, on_unknown=person.tried_door)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
-    rest = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
+    contracts = Contracts(gate, mcp.herald, rates, audit, defaults=defaults, debug=settings.server.debug)
+    rest = [*contracts.routes(), *RestDoor(gate, defaults=defaults).routes()] if settings.server.rest else []
     people = [
-        *PolicyDoor(policy, rulebook, gate.registry, audit).routes(),
+        *PolicyDoor(policy, rulebook, gate.registry, audit, person).routes(),
         *approval_routes(approvals, person),
         *secret_routes(secrets, audit, person),
     ]
@@ -285,6 +288,9 @@ class _Mcp:
 
     async def open(self) -> Open:
         return (await self.door()).open
+
+    async def herald(self) -> Herald:
+        return (await self.door()).herald
 
     async def close(self) -> None:
         self._end.set()

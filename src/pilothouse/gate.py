@@ -476,6 +476,10 @@ class Gate:
         """The handle of a session that may be called by another name too."""
         return self.own(caller).get(name).id
 
+    def reach(self, key: str, name: str) -> Session | None:
+        """A session of any connection of that key, by its handle or its connection."""
+        return self._sessions.reached(key, name)
+
     def folder(self, caller: Caller, session: str) -> Path:
         """Where a session keeps its files."""
         return self.own(caller).get(session).folder

@@ -42,6 +42,7 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
         data={**data, **redact_tree(clean_tree(news))},
         images=result.images,
         session=visit.session.id if visit.session else "",
+        tab=visit.tab_name,
     )
 
 
@@ -91,6 +92,7 @@ def failed(visit: Visit, failure: Failure) -> Answer:
         failed=True,
         status=failure.status,
         session=visit.session.id if visit.session else "",
+        tab=visit.tab_name,
     )
 
 

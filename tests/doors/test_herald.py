@@ -33,8 +33,8 @@ class Line:
 
 async def test_one_that_does_not_read_silences_only_itself() -> None:
     herald, deaf, alert = Herald(), Line(reads=False), Line(reads=True)
-    herald.add("deaf", deaf)
-    herald.add("alert", alert)
+    herald.add("deaf", deaf, "default")
+    herald.add("alert", alert, "default")
     for _ in range(MAX_UNSENT + 50):
         herald.tell("default", "deaf", event())
     herald.tell("default", "alert", event())

@@ -401,3 +401,19 @@ async def test_a_batch_that_waits_for_a_person_is_not_to_be_repeated_whole(
     error = (await agent.gate.call(call)).data["error"]
     assert error["code"] == "approval_pending"
     assert "client_may_answer" in error["details"]
+
+
+@promise("D06")
+async def test_a_session_through_a_proxy_is_asked_about_where_care_is_taken(agent: Agent, house: House, say: Say):
+    say('template = "careful"\n')
+    call = asyncio.create_task(agent.ask("open_session", proxy="http://ada:hunter2@127.0.0.1:9"))
+    async with asyncio.timeout(10):
+        while not (pending := house.approvals.pending()):
+            await asyncio.sleep(0.005)
+    assert (pending[0]["tool"], pending[0]["risk"]) == ("open_session", "medium")
+    assert "proxy" in pending[0]["why"]
+    assert "hunter2" not in json.dumps(pending)
+    await house.approvals.answer(pending[0]["id"], "deny")
+    assert (await call).data["error"]["code"] == "approval_denied"
+    assert not house.sessions.of((agent.caller.key, agent.caller.connection))
+    await agent.call("open_session", allowed_domains=["example.com"])  # without one, nobody is asked

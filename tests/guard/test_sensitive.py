@@ -61,6 +61,12 @@ def test_tools():
     assert risk(asked("wait_for", access=Access.READ)) == "none"
     assert risk(asked("wait_for", access=Access.SENSITIVE)) == "medium"
     assert risk(asked("delete_profile", access=Access.SENSITIVE, data=True)) == "high"
+    assert assess(asked("open_session", access=Access.SENSITIVE, proxy="http://p.test:1")) == (
+        "medium",
+        "sends all it asks for through a proxy",
+    )
+    assert assess(asked("open_session", access=Access.SENSITIVE, storage_state="ada"))[1].startswith("restores")
+    assert risk(asked("open_session", access=Access.VISIT, mode="ask")) == "none"
     assert risk(asked("one_of_tomorrow", access=Access.SENSITIVE)) == "medium"
     assert risk(asked("get_page_text", access=Access.READ)) == "none"
 

@@ -21,7 +21,7 @@ from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import AUTO_ATTACH, MAX_TITLE, Tab
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.workers import Workers
-from pilothouse.cdp.connection import Channel, Connection, ProtocolError
+from pilothouse.cdp.connection import Channel, Connection, ProtocolError, gone
 from pilothouse.errors import Failure
 from pilothouse.result import quoted
 
@@ -318,7 +318,7 @@ class Browser:
                 context.download_moves(params)
 
     def _lost(self, reason: str) -> None:
-        failure = Failure("browser_gone", f"the browser is gone: {reason}")
+        failure = gone(reason)
         for context in self._contexts.values():
             context.lost(failure)
 

@@ -127,6 +127,9 @@ class Session:
                 lost = "its tabs are" if self.options.profile else "tabs and cookies are"
                 self.report("browser", self.current.name, f"the browser ended and was started anew: {lost} gone")
 
+    def has_tab(self, name: str) -> bool:
+        return any(name in (tab.name, tab.target_id) for tab in self.tabs)
+
     async def tab(self, name: str = "", *, opens: bool = False) -> Tab:
         """The tab of that name, or the current one; if there is none, a new one for who `opens`."""
         await self.open()

@@ -178,6 +178,11 @@ class Sessions:
             raise self._missing(session_id)
         return found
 
+    def reached(self, key: str, name: str) -> Session | None:
+        """By its handle, or by the connection whose only session it is; only if it was made with that key."""
+        session = self._open.get(name) or (_only(self.of((key, name))) if name else None)
+        return session if session and session.owner[0] == key else None
+
     async def find(
         self, owner: Owner, session_id: str, options: Callable[[str], Awaitable[Options]]
     ) -> tuple[Session, bool]:

@@ -206,7 +206,7 @@ class Connection:
         self._settle(number, Failure("timeout", message, suggestions=steps))
 
     def _lost(self, reason: str) -> None:
-        failure = Failure("browser_gone", f"the browser is gone: {reason}")
+        failure = gone(reason)
         for channel in tuple(self._channels.values()):
             channel.end(failure)
         if not self.closed.done():
@@ -248,3 +248,8 @@ def _copy(failure: Failure) -> Failure:
         suggestions=list(failure.suggestions),
         retryable=failure.retryable,
     )
+
+
+def gone(reason: str) -> Failure:
+    hint = "look before you repeat it: it may have been done; the next call starts a browser"
+    return Failure("browser_gone", f"the browser is gone: {reason}", suggestions=[hint])

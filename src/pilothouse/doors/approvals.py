@@ -5,19 +5,16 @@ Above: http, which has checked Host, Origin and key; person lets the person in a
 
 import asyncio
 import contextlib
-import time
-from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeVar
 
 import msgspec
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from pilothouse.doors import parcel, wire
-from pilothouse.doors.follow import chosen_protocol
-from pilothouse.doors.parcel import Refused
+from pilothouse.doors import wire
+from pilothouse.doors.address import Address, LiveAddress, told
 from pilothouse.doors.person import PERSON, PersonOnly
 from pilothouse.errors import Failure
 from pilothouse.guard.approvals import Approvals
@@ -42,77 +39,36 @@ class LiveAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def approval_routes(approvals: Approvals, person: PersonOnly) -> list[BaseRoute]:
-    async def listed(scope: Scope) -> Shown:
-        return {"pending": approvals.pending(), "recent": approvals.recent()}
+    async def listed(scope: Scope, receive: Receive) -> Response:
+        return told({"pending": approvals.pending(), "recent": approvals.recent()})
 
-    async def answered(scope: Scope) -> Shown:
+    async def answered(scope: Scope, receive: Receive) -> Response:
         given = _read(scope["pilothouse.body"], Answer)
-        return await approvals.answer(scope["path_params"]["id"], given.answer, given.scope, by=PERSON)
+        return told(await approvals.answer(scope["path_params"]["id"], given.answer, given.scope, by=PERSON))
 
-    async def granted(scope: Scope) -> Shown:
-        return {"grants": approvals.grants()}
+    async def granted(scope: Scope, receive: Receive) -> Response:
+        return told({"grants": approvals.grants()})
 
-    async def revoked(scope: Scope) -> Shown:
-        return approvals.revoke(scope["path_params"]["id"])
+    async def revoked(scope: Scope, receive: Receive) -> Response:
+        return told(approvals.revoke(scope["path_params"]["id"]))
 
+    live = _Live(approvals)
     return [
-        WebSocketRoute("/api/approvals/live", _Live(approvals, person)),
-        Route("/api/approvals", _Door(person, GET=listed)),
-        Route("/api/approvals/{id}", _Door(person, POST=answered)),
-        Route("/api/grants", _Door(person, GET=granted)),
-        Route("/api/grants/{id}", _Door(person, DELETE=revoked)),
+        WebSocketRoute("/api/approvals/live", LiveAddress(person.entering, live.talk)),
+        Route("/api/approvals", Address(person.check, GET=listed)),
+        Route("/api/approvals/{id}", Address(person.check, POST=answered)),
+        Route("/api/grants", Address(person.check, GET=granted)),
+        Route("/api/grants/{id}", Address(person.check, DELETE=revoked)),
     ]
-
-
-class _Door:
-    """One address. Whoever it is closed to learns nothing of what it would take."""
-
-    def __init__(self, person: PersonOnly, **methods: Callable[[Scope], Awaitable[Shown]]) -> None:
-        self._person = person
-        self._methods = methods
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            response = await self._answer(scope)
-        except Refused as refused:
-            response = parcel.refusal(refused)
-        except Failure as failure:
-            response = parcel.refusal(Refused(failure.status, failure))
-        await response(scope, receive, send)
-
-    async def _answer(self, scope: Scope) -> Response:
-        self._person.check(scope)
-        method = self._methods.get(scope["method"])
-        if method is None:
-            allowed = ", ".join(self._methods)
-            failure = Failure("bad_request", "this address does not take that method", suggestions=[f"use {allowed}"])
-            raise Refused(405, failure, {"allow": allowed})
-        data = await method(scope)
-        return parcel.as_json({"success": True, "data": data, "metadata": {"timestamp": int(time.time() * 1000)}})
 
 
 class _Live:
     """First all that is so (`state`), then each thing as it comes. Who reads too slowly is sent away to come anew."""
 
-    def __init__(self, approvals: Approvals, person: PersonOnly) -> None:
+    def __init__(self, approvals: Approvals) -> None:
         self._approvals = approvals
-        self._person = person
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        socket = WebSocket(scope, receive, send)
-        try:
-            self._person.check(scope)
-            protocol = chosen_protocol(scope["subprotocols"])
-        except Refused as refused:
-            await socket.send_denial_response(parcel.refusal(refused))
-            return
-        except Failure as failure:
-            await socket.send_denial_response(parcel.refusal(Refused(failure.status, failure)))
-            return
-        await socket.accept(protocol)
-        await self._talk(socket)
-
-    async def _talk(self, socket: WebSocket) -> None:
+    async def talk(self, socket: WebSocket, given: None) -> None:
         unread: asyncio.Queue[Shown | None] = asyncio.Queue(MAX_UNREAD)
         unread.put_nowait({"kind": "state", "pending": self._approvals.pending(), "grants": self._approvals.grants()})
         unfollow = self._approvals.follow(lambda event: _put(unread, event))

@@ -6,22 +6,19 @@ reads too slowly loses the oldest and is told how many.
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import msgspec
-from starlette.types import Receive, Scope, Send
+from starlette.types import Scope
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pilothouse.browser.stream import Stream, Wanted
 from pilothouse.call import Caller
-from pilothouse.doors import parcel, places, wire
-from pilothouse.doors.http import KEY_PROTOCOL
-from pilothouse.doors.parcel import Refused
+from pilothouse.doors import places, wire
+from pilothouse.doors.address import LiveAddress
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
-
-PROTOCOL = "pilothouse"
 
 
 class Follower:
@@ -29,23 +26,17 @@ class Follower:
         self._gate = gate
         self._caller = caller
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        socket = WebSocket(scope, receive, send)
+    def address(self) -> LiveAddress[Stream]:
+        return LiveAddress(self._enter, _talk)
+
+    @contextlib.contextmanager
+    def _enter(self, socket: WebSocket) -> Generator[Stream]:
+        """Nothing is awaited meanwhile: nothing between the question and the stream is missed."""
+        caller = self._caller(socket.scope)
+        session = places.own_session(self._gate, caller, socket.path_params["session"])
+        stream = self._gate.watch(caller, session, _wanted(socket))
         try:
-            caller = self._caller(scope)
-            session = places.own_session(self._gate, caller, scope["path_params"]["session"])
-            protocol = chosen_protocol(scope["subprotocols"])
-            # Before anything is awaited: nothing between then and now is missed.
-            stream = self._gate.watch(caller, session, _wanted(socket))
-        except Refused as refused:
-            await socket.send_denial_response(parcel.refusal(refused))
-            return
-        except Failure as failure:
-            await socket.send_denial_response(parcel.refusal(Refused(failure.status, failure)))
-            return
-        try:
-            await socket.accept(protocol)
-            await _talk(socket, stream)
+            yield stream
         finally:
             stream.end()
 
@@ -72,16 +63,6 @@ async def _until_left(socket: WebSocket) -> None:
     """A follower only listens: what it says is not read."""
     while (await socket.receive())["type"] != "websocket.disconnect":
         pass
-
-
-def chosen_protocol(offered: list[str]) -> str | None:
-    """A browser insists that one of those it offered is chosen, and the one that carries the key is not repeated."""
-    if PROTOCOL in offered:
-        return PROTOCOL
-    if any(one.startswith(KEY_PROTOCOL) for one in offered):
-        hint = f"offer {PROTOCOL} besides the key"
-        raise Failure("bad_request", "the only protocol offered is a key", suggestions=[hint])
-    return None
 
 
 def _wanted(socket: WebSocket) -> Wanted:

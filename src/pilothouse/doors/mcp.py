@@ -92,7 +92,7 @@ class McpDoor:
         self._defaults = defaults or Defaults()
         self._extras = extras
         self._lists: dict[str, Wire] = {}
-        self._herald = Herald()
+        self.herald = Herald()
         self._sessions: dict[tuple[str, str], list[str]] = {}
         self._buses: dict[str, tuple[InMemorySubscriptionBus, ListenHandler]] = {}
         self._busy: set[tuple[str, wire.Id]] = set()
@@ -147,8 +147,8 @@ class McpDoor:
         session = connection.session_id
         if session is None:
             return await call_next(ctx)
-        if not self._herald.knows(session):
-            self._herald.add(session, connection)
+        if not self.herald.knows(session):
+            self.herald.add(session, connection, self.caller(ctx).key)
             connection.exit_stack.callback(self._left, session)
         try:
             return await call_next(ctx)
@@ -157,7 +157,7 @@ class McpDoor:
                 self._busy.discard((session, ctx.request_id))
 
     def _left(self, session: str) -> None:
-        self._herald.remove(session)
+        self.herald.remove(session)
         self._sessions = {owner: ids for owner, ids in self._sessions.items() if owner[1] != session}
         self._busy = {pair for pair in self._busy if pair[0] != session}
         self.gate.leave(session)
@@ -318,21 +318,21 @@ class McpDoor:
 
     def publish(self, key: str, event: ServerEvent) -> None:
         if key in self._buses:
-            self._herald.spawn(("bus", key), self._buses[key][0].publish(event))
+            self.herald.spawn(("bus", key), self._buses[key][0].publish(event))
 
     def _on_event(self, key: str, connection: str, event: Event) -> None:
         self.publish(key, ResourceUpdated(uri=notices.uri_of(event.session)))
-        self._herald.tell(key, connection, event)
+        self.herald.tell(key, connection, event)
 
     def _request_log(self, ctx: Context, caller: Caller) -> contextlib.AbstractContextManager[None]:
         """The new generation asks for log messages request by request, on that request's own stream."""
         if not _is_modern(ctx.protocol_version) or types.LOG_LEVEL_META_KEY not in (ctx.meta or {}):
             return contextlib.nullcontext()
 
-        async def listener(event: Event) -> None:
-            await log(ctx, notices.level_of(event), notices.data_of(event))
+        async def listener(notice: notices.Notice) -> None:
+            await log(ctx, notice)
 
-        return self._herald.listening(caller.key, caller.connection, listener)
+        return self.herald.listening(caller.key, caller.connection, listener)
 
     def _notice_sessions(self, caller: Caller) -> None:
         """The list of resources is the list of sessions: say so when a call opened or closed one."""
@@ -340,7 +340,7 @@ class McpDoor:
         if ids != self._sessions.get(owner, []):
             self._sessions[owner] = ids
             self.publish(caller.key, ResourcesListChanged())
-            self._herald.list_changed(caller.connection)
+            self.herald.list_changed(caller.connection)
 
     # Wires
 
@@ -403,7 +403,7 @@ class McpDoor:
     def claim(self, session: str, message: wire.Message) -> bool:
         """Whether a request's id is free in its HTTP session. The SDK would mix up the answers of two."""
         pair = (session, message.get("id", ""))
-        if not self._herald.knows(session) or "method" not in message or "id" not in message:
+        if not self.herald.knows(session) or "method" not in message or "id" not in message:
             return True
         if pair in self._busy:
             return False
@@ -434,7 +434,7 @@ class _Client:
     async def log(self, level: notices.Level, data: Any) -> None:
         floor = connection_of(self._ctx).state.get("level", "debug")
         if notices.admits(floor, level):
-            await log(self._ctx, level, data)
+            await log(self._ctx, notices.Notice(level, data))
 
     async def progress(self, done: float, total: float) -> None:
         await self._ctx.session.report_progress(done, total)
@@ -557,10 +557,10 @@ def connection_of(ctx: Context) -> Connection:
     return ctx.session._connection  # pyright: ignore[reportPrivateUsage]
 
 
-async def log(ctx: Context, level: notices.Level, data: Any) -> None:
+async def log(ctx: Context, notice: notices.Notice) -> None:
     """A log message on the request's own stream, if its client takes it there."""
-    if level in allowed_log_levels(ctx.protocol_version, ctx.meta):
-        params = types.LoggingMessageNotificationParams(level=level, data=data, logger=notices.LOGGER)
+    if notice.level in allowed_log_levels(ctx.protocol_version, ctx.meta):
+        params = types.LoggingMessageNotificationParams.model_validate(notice.to_wire())
         await ctx.session.send_notification(types.LoggingMessageNotification(params=params), ctx.request_id)
 
 

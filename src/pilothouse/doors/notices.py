@@ -1,9 +1,9 @@
-"""Browser events as a client reads them: how loud each kind is, and the resource that keeps them.
+"""Browser events and messages as a client reads them: how loud each is, and the resource that keeps the events.
 
 Above: mcp. Below: browser.watch.
 """
 
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -29,6 +29,22 @@ _LEVEL_OF: dict[str, Level] = {
     "browser": "error",
     "limit": "error",
 }
+
+
+class Notice(NamedTuple):
+    """A log message to a client; one that set no level hears those of `floor` and above."""
+
+    level: Level
+    data: Any
+    logger: str = LOGGER
+    floor: Level = DEFAULT_LEVEL
+
+    def to_wire(self) -> dict[str, Any]:
+        return {"level": self.level, "logger": self.logger, "data": self.data}
+
+
+def notice_of(event: Event) -> Notice:
+    return Notice(level_of(event), data_of(event))
 
 
 def level_of(event: Event) -> Level:

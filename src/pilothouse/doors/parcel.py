@@ -98,7 +98,8 @@ def as_json(body: Wire, status: int = 200, headers: dict[str, str] | None = None
     return Response(wire.encode(body), status, {**PLAIN, **(headers or {})}, JSON)
 
 
-def refusal(refused: Refused) -> Response:
+def refusal(problem: Refused | Failure) -> Response:
+    refused = problem if isinstance(problem, Refused) else Refused(problem.status, problem)
     metadata: Wire = {"timestamp": _now_ms()}
     body: Wire = {"success": False, "error": refused.failure.to_dict(**metadata), "metadata": metadata}
     return as_json(body, refused.status, refused.headers | _when(body["error"]))

@@ -5,9 +5,11 @@ key it is; guard's rates, so that trying without end fills no disk.
 """
 
 import contextlib
+from collections.abc import Generator
 from typing import Any, Protocol
 
 from starlette.types import Scope
+from starlette.websockets import WebSocket
 
 from pilothouse.doors.parcel import Refused
 from pilothouse.errors import Failure
@@ -42,6 +44,12 @@ class PersonOnly:
                 suggestions=["ask the user"],
             ),
         )
+
+    @contextlib.contextmanager
+    def entering(self, socket: WebSocket) -> Generator[None]:
+        """As `check`, for a WebSocket."""
+        self.check(socket.scope)
+        yield
 
     def tried_door(self, name: str) -> None:
         """A program of this machine greeted the local socket for a door that is not there."""

@@ -1,7 +1,7 @@
 """`/api/policy`: the policy for people. What it says, what it would say, and other rules; never for an agent's key.
 
-Above: http, which has checked whose key it is. Below: guard's rulebook (the file) and policy (what holds). Every
-change, and every agent that tries one, is in the audit log.
+Above: http, which has checked whose key it is; person lets the person in and nobody else. Below: guard's rulebook (the
+file) and policy (what holds). Every change is in the audit log.
 """
 
 import asyncio
@@ -11,16 +11,19 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
-from pilothouse.doors import body, parcel
-from pilothouse.doors.parcel import Refused
+from pilothouse.doors import body
+from pilothouse.doors.address import Address, Method, told
+from pilothouse.doors.person import PersonOnly
 from pilothouse.errors import Failure
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.explain import explained
 from pilothouse.guard.policy import Policy, Question
-from pilothouse.guard.rulebook import SETTINGS, Rulebook, told, version_of
+from pilothouse.guard.rulebook import SETTINGS, Rulebook, version_of
+from pilothouse.guard.rulebook import told as in_words
 from pilothouse.guard.rules import Rules
 from pilothouse.tool import Access, Registry
 
@@ -60,7 +63,10 @@ class _Test(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PolicyDoor:
-    def __init__(self, policy: Policy, rulebook: Rulebook, registry: Registry, audit: Audit) -> None:
+    def __init__(
+        self, policy: Policy, rulebook: Rulebook, registry: Registry, audit: Audit, person: PersonOnly
+    ) -> None:
+        self._person = person
         self._policy = policy
         self._rulebook = rulebook
         self._registry = registry
@@ -68,10 +74,19 @@ class PolicyDoor:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/api/policy", _At(self._audit, {"GET": self._show, "PUT": self._put, "PATCH": self._set})),
-            Route("/api/policy/test", _At(self._audit, {"POST": self._test})),
-            Route("/api/policy/rules", _At(self._audit, {"POST": self._add, "DELETE": self._drop})),
+            Route("/api/policy", self._at(GET=self._show, PUT=self._put, PATCH=self._set)),
+            Route("/api/policy/test", self._at(POST=self._test)),
+            Route("/api/policy/rules", self._at(POST=self._add, DELETE=self._drop)),
         ]
+
+    def _at(self, **methods: Callable[[Request], Awaitable[Answer]]) -> Address:
+        def answering(method: Callable[[Request], Awaitable[Answer]]) -> Method:
+            async def answered(scope: Scope, receive: Receive) -> Response:
+                return told(await method(Request(scope, receive)))
+
+            return answered
+
+        return Address(self._person.check, **{name: answering(one) for name, one in methods.items()})
 
     async def _show(self, request: Request) -> Answer:
         return self._told(self._policy.rules)
@@ -122,35 +137,7 @@ class PolicyDoor:
         return self._told(self._policy.rules)
 
     def _told(self, rules: Rules) -> Answer:
-        return told(self._rulebook, rules, self._policy.problem)
-
-
-class _At:
-    """One address: the person's methods. Agents are turned away, and it is written down that they came."""
-
-    def __init__(self, audit: Audit, methods: dict[str, Callable[[Request], Awaitable[Answer]]]) -> None:
-        self._audit = audit
-        self._methods = methods
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            response = parcel.as_json({"success": True, "data": await self._answer(scope, receive), "metadata": {}})
-        except Refused as refused:
-            response = parcel.refusal(refused)
-        except Failure as failure:
-            response = parcel.refusal(Refused(failure.status, failure))
-        await response(scope, receive, send)
-
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
-        if scope["pilothouse.who"] != "person":
-            number = await self._audit.before(_question(scope, {}))
-            self._audit.after(number, outcome="unauthorized", duration_ms=0)
-            raise Refused(403, Failure("unauthorized", "only a person's key opens this door"))
-        if scope["method"] not in self._methods:
-            allowed = ", ".join(self._methods)
-            failure = Failure("bad_request", "this address does not take that method", suggestions=[f"use {allowed}"])
-            raise Refused(405, failure, {"allow": allowed})
-        return await self._methods[scope["method"]](Request(scope, receive))
+        return in_words(self._rulebook, rules, self._policy.problem)
 
 
 def _given(request: Request, kind: type[Any]) -> Any:

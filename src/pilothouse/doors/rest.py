@@ -4,11 +4,8 @@ Above: http, which has checked Host, Origin, key, content type and size. Below: 
 body reads the arguments, parcel shapes the answer, openapi describes it all; the gate does the work.
 """
 
-import asyncio
-import contextlib
 import itertools
 import time
-from collections.abc import Coroutine
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,9 +17,11 @@ from starlette.types import Receive, Scope, Send
 
 from pilothouse.call import Answer, Call, Caller, Defaults
 from pilothouse.doors import body, openapi, parcel, wire
+from pilothouse.doors.address import agent_key, check_method
 from pilothouse.doors.follow import Follower
 from pilothouse.doors.parcel import Refused
 from pilothouse.doors.places import Place, Places, takes
+from pilothouse.doors.waiting import patience_s, until_gone
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.tool import Tool
@@ -57,39 +56,34 @@ class RestDoor:
 
     def routes(self) -> list[BaseRoute]:
         return [
-            WebSocketRoute("/api/browser/{session}/follow", self._follower),
+            WebSocketRoute("/api/browser/{session}/follow", self._follower.address()),
             Route("/api/{path:path}", self),
         ]
 
     def caller(self, scope: Scope) -> Caller:
         """REST has no connections: a caller is its key."""
-        if "pilothouse.key" not in scope:
-            hint = "send the one in agent.key"
-            raise Refused(403, Failure("unauthorized", "this door takes an agent's key", suggestions=[hint]))
-        return Caller(scope["pilothouse.key"], connection="", door="rest", defaults=self._defaults)
+        return Caller(agent_key(scope), connection="", door="rest", defaults=self._defaults)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             response = await self._answer(scope, receive, send)
-        except Refused as refused:
-            response = parcel.refusal(refused)
-        except Failure as failure:
-            response = parcel.refusal(Refused(failure.status, failure))
+        except (Refused, Failure) as problem:
+            response = parcel.refusal(problem)
         if response is not None:
             await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> Response | None:
         path = scope["path"].removeprefix("/api/")
         if path in _STATIC:
-            _check_method(scope, ("GET", "HEAD"))
+            check_method(scope, ("GET", "HEAD"))
             name, kind = _STATIC[path]
             return Response((_PAGE / name).read_bytes(), 200, _STATIC_HEADERS, kind)
         caller = self.caller(scope)
         if path == "openapi.json":
-            _check_method(scope, ("GET", "HEAD"))
+            check_method(scope, ("GET", "HEAD"))
             return Response(self._document, 200, parcel.PLAIN, parcel.JSON)
         if path == "tools":
-            _check_method(scope, ("GET", "HEAD"))
+            check_method(scope, ("GET", "HEAD"))
             return Response(self._list, 200, parcel.PLAIN, parcel.JSON)
         try:
             methods = self._places.at(path)
@@ -99,7 +93,7 @@ class RestDoor:
             # The gate says the same, counts it and writes it down.
             answer = await self._gate.call(Call(path.rpartition("/")[2], {}, caller))
             return parcel.packed(answer, [parcel.JSON], None, 0)
-        _check_method(scope, tuple(methods))
+        check_method(scope, tuple(methods))
         return await self._call(scope, receive, send, methods[scope["method"]], caller)
 
     @cached_property
@@ -115,25 +109,18 @@ class RestDoor:
         began = time.monotonic()
         headers = Headers(scope=scope)
         kinds = parcel.wanted(headers.get("accept", ""))
-        call = Call(place.called, _arguments(scope, headers, place), caller, patience_s=_patience_s(headers))
+        call = Call(place.called, _arguments(scope, headers, place), caller, patience_s=patience_s(headers))
         _choose_format(call.args, place.tool, kinds)
         if kinds[0] == parcel.EVENTS:
             await _stream(self._gate, call, receive, send)
             return None
-        answer = await _until_gone(self._gate.call(call), receive)
+        answer = await until_gone(self._gate.call(call), receive)
         if answer is None:
             return None
         return parcel.packed(answer, kinds, self._folder(caller, answer), _ms_since(began))
 
     def _folder(self, caller: Caller, answer: Answer) -> Path | None:
         return self._gate.folder(caller, answer.session) if answer.session and "path" in answer.data else None
-
-
-def _check_method(scope: Scope, allowed: tuple[str, ...]) -> None:
-    if scope["method"] not in allowed:
-        hint = f"use {' or '.join(allowed)}"
-        failure = Failure("bad_request", "this address does not take that method", suggestions=[hint])
-        raise Refused(405, failure, {"allow": ", ".join(allowed)})
 
 
 def _arguments(scope: Scope, headers: Headers, place: Place) -> body.Args:
@@ -150,17 +137,6 @@ def _arguments(scope: Scope, headers: Headers, place: Place) -> body.Args:
         if takes(place.tool, name) and (value := headers.get(header)):
             args.setdefault(name, value)
     return args
-
-
-def _patience_s(headers: Headers) -> float | None:
-    """`Prefer: respond-async` waits for no person, `Prefer: wait=10` so many seconds; else until they answer."""
-    wishes = [wish.strip().lower() for one in headers.getlist("prefer") for wish in one.split(",")]
-    for wish in wishes:
-        if wish == "respond-async":
-            return 0.0
-        if wish.startswith("wait=") and wish.removeprefix("wait=").isdecimal():
-            return float(wish.removeprefix("wait=")[:6])
-    return None
 
 
 def _choose_format(args: body.Args, tool: Tool, kinds: list[str]) -> None:
@@ -189,31 +165,9 @@ async def _stream(gate: Gate, call: Call, receive: Receive, send: Send) -> None:
         await tell("progress", {"done": done, "total": total, "message": message}, more=True)
 
     call.progress = progress
-    answer = await _until_gone(gate.call(call), receive)
+    answer = await until_gone(gate.call(call), receive)
     if answer is not None:
         await tell("result", parcel.envelope(answer, _ms_since(began)), more=False)
-
-
-async def _until_gone(work: Coroutine[Any, Any, Answer], receive: Receive) -> Answer | None:
-    """The answer; or None when the client left first, and its call was cancelled."""
-    call = asyncio.ensure_future(work)
-    left = asyncio.ensure_future(_left(receive))
-    try:
-        await asyncio.wait((call, left), return_when=asyncio.FIRST_COMPLETED)
-        if call.done():
-            return call.result()
-        call.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await call
-        return None
-    finally:
-        call.cancel()
-        left.cancel()
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _ms_since(began: float) -> float:

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope
 
-from pilothouse.doors import body, parcel
-from pilothouse.doors.parcel import Refused
+from pilothouse.doors import body
+from pilothouse.doors.address import Address, told
 from pilothouse.doors.person import PersonOnly
 from pilothouse.errors import Failure
 from pilothouse.guard.audit import Audit
@@ -33,44 +33,30 @@ class Given(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def secret_routes(secrets: Secrets, audit: Audit, only: PersonOnly) -> list[Route]:
-    async def listed(request: Request) -> Response:
-        return await _answered(request, only, lambda: _list(secrets))
+    async def listed(scope: Scope, receive: Receive) -> Response:
+        return told({"secrets": msgspec.to_builtins(await asyncio.to_thread(secrets.entries))})
 
-    async def one(request: Request) -> Response:
-        return await _answered(request, only, lambda: _change(request, secrets, audit))
+    async def put(scope: Scope, receive: Receive) -> Response:
+        return told(await _set(scope, secrets, audit))
+
+    async def removed(scope: Scope, receive: Receive) -> Response:
+        name: str = scope["path_params"]["name"]
+        await _recorded(audit, "secret remove", {"name": name}, lambda: secrets.remove(name))
+        return told({"removed": name})
 
     return [
-        Route("/api/secrets", listed, methods=["GET"]),
-        Route("/api/secrets/{name}", one, methods=["PUT", "DELETE"]),
+        Route("/api/secrets", Address(only.check, GET=listed)),
+        Route("/api/secrets/{name}", Address(only.check, PUT=put, DELETE=removed)),
     ]
 
 
-async def _answered(request: Request, only: PersonOnly, work: Callable[[], Any]) -> Response:
-    try:
-        only.check(request.scope)
-        data = await work()
-    except Refused as refused:
-        return parcel.refusal(refused)
-    except Failure as failure:
-        return parcel.refusal(Refused(failure.status, failure))
-    return parcel.as_json({"success": True, "data": data, "metadata": {"timestamp": int(time.time() * 1000)}})
-
-
-async def _list(secrets: Secrets) -> dict[str, Any]:
-    return {"secrets": msgspec.to_builtins(await asyncio.to_thread(secrets.entries))}
-
-
-async def _change(request: Request, secrets: Secrets, audit: Audit) -> dict[str, Any]:
-    name: str = request.path_params["name"]
-    if request.method == "DELETE":
-        await _recorded(audit, "secret remove", {"name": name}, lambda: secrets.remove(name))
-        return {"removed": name}
-    given = _read(request.scope["pilothouse.body"])
-    told = {"name": name, "domains": given.domains, "any_field": given.any_field}
+async def _set(scope: Scope, secrets: Secrets, audit: Audit) -> dict[str, Any]:
+    name, given = scope["path_params"]["name"], _read(scope["pilothouse.body"])
+    noted = {"name": name, "domains": given.domains, "any_field": given.any_field}
     entry = await _recorded(
         audit,
         "secret set",
-        told,
+        noted,
         lambda: secrets.set(name, given.value, given.domains, note=given.note, any_field=given.any_field),
     )
     return msgspec.to_builtins(entry)
@@ -84,9 +70,9 @@ def _read(raw: bytes) -> Given:
         raise Failure("bad_request", f"the body is not understood: {reason}", suggestions=[hint]) from None
 
 
-async def _recorded(audit: Audit, what: str, told: dict[str, Any], work: Callable[[], Any]) -> Any:
+async def _recorded(audit: Audit, what: str, args: dict[str, Any], work: Callable[[], Any]) -> Any:
     began, outcome = time.monotonic(), "ok"
-    number = await audit.before(Question("person", "", what, Access.SENSITIVE, told, browser="", mode=""))
+    number = await audit.before(Question("person", "", what, Access.SENSITIVE, args, browser="", mode=""))
     try:
         return await asyncio.to_thread(work)
     except Failure as failure:

@@ -5,7 +5,7 @@ Above: policy. Below: words, result. The worst that is found counts.
 | risk | what |
 |---|---|
 | high | a card number, or a card's field, is filled; a form with one is sent; something is paid, bought or transferred; an account, or all of something, is deleted, also a profile's data; whatever fits a configured pattern |
-| medium | a password or a one-time code is typed, or a form with one is sent; something is deleted, sent, published or permitted; a link that is called like something of high risk; a button on a page of payment; scripts, cookies, storage, saved states, recordings, uploads, downloads |
+| medium | a password or a one-time code is typed, or a form with one is sent; something is deleted, sent, published or permitted; a link that is called like something of high risk; a button on a page of payment; scripts, cookies, storage, saved states, proxies, recordings, uploads, downloads |
 | low | any other form is sent; settings of browsers and profiles |
 | none | the rest |
 
@@ -49,7 +49,7 @@ _TOOLS: dict[str, Found] = {
     "clear_storage": ("medium", "deletes what the page has stored"),
     "save_state": ("medium", "keeps cookies and storage"),
     "load_state": ("medium", "restores cookies and storage"),
-    "open_session": ("medium", "restores cookies and storage"),
+    "open_session": ("medium", "opens a session with what others left or hear"),
     "mock_url": ("medium", "answers in the place of a site"),
     "export_har": ("medium", "keeps what went over the network"),
     "upload_file": ("medium", "gives files to the page"),
@@ -58,6 +58,7 @@ _TOOLS: dict[str, Found] = {
     "delete_profile": ("medium", "removes a profile"),
     "kill_browser": ("low", "ends a browser"),
 }
+_OPENED_WITH = {"storage_state": "restores cookies and storage", "proxy": "sends all it asks for through a proxy"}
 _LOOKING = {"focus_ref"}  # it points at something and sets nothing off
 _MOVING = {"drag", "swipe"}  # they send no form
 _TYPING = {"type_text", "slow_type", "type_ref", "fill_form", "select_option", "press_key"}
@@ -109,6 +110,8 @@ def _compiled(pattern: str, options: Any) -> Pattern[str]:
 
 
 def _by_tool(question: "Question") -> Iterator[Found]:
+    if question.tool == "open_session":
+        yield from (("medium", why) for name, why in _OPENED_WITH.items() if question.args.get(name))
     if question.access is Access.SENSITIVE:
         yield _TOOLS.get(question.tool, ("medium", f"{question.tool} is a sensitive tool"))
     if question.tool == "delete_profile" and question.args.get("data"):

@@ -37,7 +37,7 @@ class Carried(msgspec.Struct, omit_defaults=True):
 @tool(
     Access.VISIT,
     core=True,
-    sensitive=("storage_state",),
+    sensitive=("storage_state", "proxy"),
     example={"viewport": {"width": 800, "height": 600}},
 )
 async def open_session(

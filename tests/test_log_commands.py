@@ -81,11 +81,32 @@ def test_show_selects(cli: CommandLine):
     assert tools("--caller", "ci") == ["navigate", "note"]
     assert tools("--refused") == ["evaluate_js", "fill"]
     assert tools("--limit", "2") == ["note", "press_key"]
+    assert tools("--limit", "1", "--refused") == ["fill"]
     assert len(tools("--limit", "0", "--since", "1h")) == 7
     tomorrow = datetime.fromtimestamp(time.time() + 86_400, UTC).isoformat()
     assert tools("--since", tomorrow) == []
     wrong = cli.run("log", "show", "--since", "yesterday-ish")
     assert (wrong.returncode, "use 30m, 2h" in wrong.stderr) == (2, True)
+
+
+def test_refused_is_everything_that_was_kept_from_happening_with_its_reason(cli: CommandLine):
+    """Also what was refused at a door, beyond a limit, or while it ran."""
+
+    async def write() -> None:
+        log = Audit(cli.home)
+        typing = await log.before(question("type_text", text="secret:github"))
+        log.after(typing, outcome="denied", duration_ms=1, why="secret:github is for github.com")
+        log.note("door_refused", caller="ci", method="GET", path="/api/policy", why="only a person may do this")
+        log.limited("ci", "too many", tool="hover", session="s9")
+        log.after(await log.before(question("hover")), outcome="not_found", duration_ms=1)
+        log.close()
+
+    asyncio.run(write())
+    *_, typing, door, limit = lines(cli.text("log", "show", "--refused"))
+    assert "because secret:github is for github.com" in typing
+    assert "why=only a person may do this" in door
+    assert "tool=hover session=s9" in limit
+    assert lines(cli.text("log", "show", "--session", "s9")) == [limit]
 
 
 def test_json_is_the_records_themselves_with_their_ends(cli: CommandLine):

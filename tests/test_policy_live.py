@@ -191,9 +191,11 @@ def test_an_agent_gets_nothing_and_leaves_a_trace(home: Path, daemon: Daemon):
         assert "shop.test" not in json.dumps(answer)
     assert (home / "policy.toml").read_text() == RULES
     records = [json.loads(line) for line in (home / "audit.jsonl").read_text().splitlines()]
-    tried = [one["n"] for one in records if one.get("tool", "").endswith(("/api/policy", "/rules", "/test"))]
-    assert len(tried) == 7
-    assert [one["outcome"] for one in records if one.get("of") in tried] == ["unauthorized"] * 7
+    tried = [one["told"] for one in records if one.get("kind") == "door_refused"]
+    assert [one["caller"] for one in tried] == ["default"] * 7
+    assert {one["why"] for one in tried} == {"only a person may do this"}
+    shown = CommandLine(home).text("log", "show", "--refused")
+    assert shown.count("door_refused") == 7
 
 
 def test_changes_are_in_the_log(home: Path, daemon: Daemon):

@@ -194,7 +194,7 @@ async def run(
     hosts, is_open = settings.server.allowed_hosts, extras is not None
     rest = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
     people = [
-        *PolicyDoor(policy, rulebook, gate.registry, audit).routes(),
+        *PolicyDoor(policy, rulebook, gate.registry, audit, person).routes(),
         *approval_routes(approvals, person),
         *secret_routes(secrets, audit, person),
     ]

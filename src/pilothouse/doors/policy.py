@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from pilothouse.doors import body, parcel
 from pilothouse.doors.parcel import Refused
+from pilothouse.doors.person import PersonOnly
 from pilothouse.errors import Failure
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.explain import explained
@@ -60,17 +61,20 @@ class _Test(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PolicyDoor:
-    def __init__(self, policy: Policy, rulebook: Rulebook, registry: Registry, audit: Audit) -> None:
+    def __init__(
+        self, policy: Policy, rulebook: Rulebook, registry: Registry, audit: Audit, person: PersonOnly
+    ) -> None:
         self._policy = policy
         self._rulebook = rulebook
         self._registry = registry
         self._audit = audit
+        self._person = person
 
     def routes(self) -> list[Route]:
         return [
-            Route("/api/policy", _At(self._audit, {"GET": self._show, "PUT": self._put, "PATCH": self._set})),
-            Route("/api/policy/test", _At(self._audit, {"POST": self._test})),
-            Route("/api/policy/rules", _At(self._audit, {"POST": self._add, "DELETE": self._drop})),
+            Route("/api/policy", _At(self._person, {"GET": self._show, "PUT": self._put, "PATCH": self._set})),
+            Route("/api/policy/test", _At(self._person, {"POST": self._test})),
+            Route("/api/policy/rules", _At(self._person, {"POST": self._add, "DELETE": self._drop})),
         ]
 
     async def _show(self, request: Request) -> Answer:
@@ -126,10 +130,10 @@ class PolicyDoor:
 
 
 class _At:
-    """One address: the person's methods. Agents are turned away, and it is written down that they came."""
+    """One address: the person's methods."""
 
-    def __init__(self, audit: Audit, methods: dict[str, Callable[[Request], Awaitable[Answer]]]) -> None:
-        self._audit = audit
+    def __init__(self, person: PersonOnly, methods: dict[str, Callable[[Request], Awaitable[Answer]]]) -> None:
+        self._person = person
         self._methods = methods
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -142,10 +146,7 @@ class _At:
         await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
-        if scope["pilothouse.who"] != "person":
-            number = await self._audit.before(_question(scope, {}))
-            self._audit.after(number, outcome="unauthorized", duration_ms=0)
-            raise Refused(403, Failure("unauthorized", "only a person's key opens this door"))
+        self._person.check(scope)
         if scope["method"] not in self._methods:
             allowed = ", ".join(self._methods)
             failure = Failure("bad_request", "this address does not take that method", suggestions=[f"use {allowed}"])

@@ -34,13 +34,14 @@ class Given(msgspec.Struct, forbid_unknown_fields=True):
 
 def secret_routes(secrets: Secrets, audit: Audit, only: PersonOnly) -> list[Route]:
     async def listed(request: Request) -> Response:
-        return await _answered(request, only, lambda: _list(secrets))
+        work = _anew if request.method == "DELETE" else _list
+        return await _answered(request, only, lambda: work(secrets, audit))
 
     async def one(request: Request) -> Response:
         return await _answered(request, only, lambda: _change(request, secrets, audit))
 
     return [
-        Route("/api/secrets", listed, methods=["GET"]),
+        Route("/api/secrets", listed, methods=["GET", "DELETE"]),
         Route("/api/secrets/{name}", one, methods=["PUT", "DELETE"]),
     ]
 
@@ -56,8 +57,13 @@ async def _answered(request: Request, only: PersonOnly, work: Callable[[], Any])
     return parcel.as_json({"success": True, "data": data, "metadata": {"timestamp": int(time.time() * 1000)}})
 
 
-async def _list(secrets: Secrets) -> dict[str, Any]:
+async def _list(secrets: Secrets, audit: Audit) -> dict[str, Any]:
     return {"secrets": msgspec.to_builtins(await asyncio.to_thread(secrets.entries))}
+
+
+async def _anew(secrets: Secrets, audit: Audit) -> dict[str, Any]:
+    """Only when they cannot be opened: then all that can be done is to begin without them."""
+    return {"aside": str(await _recorded(audit, "secret start-anew", {}, secrets.start_anew))}
 
 
 async def _change(request: Request, secrets: Secrets, audit: Audit) -> dict[str, Any]:

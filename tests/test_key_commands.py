@@ -106,6 +106,36 @@ def test_the_default_key_can_be_changed_while_the_daemon_runs(daemon: tuple[Path
     assert ask(url, fresh).status_code == 200
 
 
+def notes(home: Path) -> list[tuple[str, str]]:
+    records = [json.loads(line) for line in (home / "audit.jsonl").read_text().splitlines()]
+    return [(one["kind"], one["told"]["key"]) for one in records if one.get("kind", "").startswith("key_")]
+
+
+@promise("D13", "D08")
+def test_a_new_key_of_an_old_name_inherits_nothing(daemon: tuple[Path, str]):
+    home, url = daemon
+    cli = CommandLine(home)
+    old = cli.text("key", "add", "heir").strip()
+    session = ask(url, old, "open_session").json()["data"]["session"]
+    assert session in ask(url, old).text
+    cli.text("key", "revoke", "heir")
+    fresh = cli.text("key", "add", "heir").strip()
+    assert ask(url, fresh).json()["data"]["sessions"] == []
+    assert ask(url, fresh, "list_tabs", session=session).json()["success"] is False
+    mine = [kind for kind, key in notes(home) if key == "agent:heir"]
+    assert mine == ["key_added", "key_revoked", "key_added"]
+
+
+@promise("D13")
+def test_the_log_has_it_without_a_daemon_too(tmp_path: Path):
+    cli = CommandLine(tmp_path)
+    cli.text("key", "add", "ci")
+    cli.text("key", "revoke", "ci")
+    cli.run("key", "revoke", "ci")
+    assert notes(tmp_path) == [("key_added", "agent:ci"), ("key_revoked", "agent:ci")]
+    assert cli.run("log", "verify").returncode == 0
+
+
 async def _listen(socket: ClientConnection) -> None:
     while True:
         await socket.recv()

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser import keys
 from pilothouse.browser.aim import Held, Pointing, Sight
 from pilothouse.browser.tab import Tab
 from pilothouse.guard.policy import Aim
@@ -15,7 +16,12 @@ from pilothouse.tool import Access, Tool
 
 _TARGETS = ("target", "ref", "to")
 _VALUES = {"text", "values", "files", "fields"}  # a tool that takes one of these fills, the others press
-_ENTER = {"Enter", "NumpadEnter", "Return", "Space", "\n", "\r", " "}
+
+
+def spelled(tool: Tool, args: Any) -> Any:
+    """A key in its one spelling: so it is judged, remembered when it was denied, logged and pressed."""
+    how = pointing(tool, args)
+    return msgspec.structs.replace(args, key=keys.named(args.key)) if how and how.keys else args
 
 
 def pointing(tool: Tool, args: msgspec.Struct) -> Pointing | None:
@@ -28,12 +34,12 @@ def pointing(tool: Tool, args: msgspec.Struct) -> Pointing | None:
     if "x" in given and "y" in given:
         return Pointing(point=(given["x"], given["y"]))
     if "key" in given:
-        return Pointing(keys=True, enters=given["key"].rpartition("+")[2] in _ENTER or given["key"].endswith("+"))
+        return Pointing(keys=True, enters=keys.presses(given["key"]))
     targets = [given[name] for name in _TARGETS if given.get(name)]
     targets += [one.target for one in given.get("fields", ())]
     if not targets:
         return None
-    enters = bool(given.get("submit")) or ("delay_ms" in given and "\n" in given["text"])
+    enters = bool(given.get("submit")) or ("delay_ms" in given and keys.enters(given["text"]))
     return Pointing(tuple(targets), fills=bool(_VALUES & given.keys()) or tool.name == "focus_ref", enters=enters)
 
 

@@ -64,7 +64,7 @@ from pilothouse.home import directory, socket_path
 from pilothouse.presence import Presence
 from pilothouse.profiles import Profiles
 from pilothouse.providers.launch import Launcher
-from pilothouse.reload import follow_file
+from pilothouse.reload import EVERY_S, follow_file
 from pilothouse.tool import Registry, declared
 
 if TYPE_CHECKING:
@@ -156,6 +156,7 @@ async def run(
     keys = Keys(home)
     keys.agent()
     keys.person()
+    keys.look()
     own_ports = {port}
     sluice = Sluice(settings.network.hosts, own_ports)
     rulebook = rulebook or Rulebook(home / NAME)
@@ -173,6 +174,7 @@ async def run(
     fixed = _fixed(home, vault, secrets, policy)
     sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, fixed)
     sessions.on_closed = approvals.session_closed
+    keys.on_change = partial(_keys_changed, audit, sessions, approvals)
     rates = Rates()
     pace = _Pace(rates, policy, settings.limits.requests_per_minute)
     gate = Gate(
@@ -214,6 +216,7 @@ async def run(
         if file and reread:
             following.append(asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, pace))))
         following.append(asyncio.create_task(_follow_policy(rulebook, policy)))
+        following.append(asyncio.create_task(_follow_keys(keys)))
         await presence.until_over(linger_s)
     finally:
         for task in following:
@@ -224,6 +227,23 @@ async def run(
         await _close(DOORS_CLOSE_S, mcp.close, local.close, http.close)
         await _close(GATE_CLOSE_S, gate.close)
         sluice.close()
+
+
+async def _follow_keys(keys: Keys) -> None:
+    """Each request looks, too; what a revoked key leaves behind does not wait for one."""
+    while True:
+        await asyncio.sleep(EVERY_S)
+        keys.look()
+
+
+def _keys_changed(audit: Audit, sessions: Sessions, approvals: Approvals, came: list[str], went: list[str]) -> None:
+    for owner in went:
+        audit.note("key_revoked", key=owner)
+        name = owner.removeprefix("agent:")
+        sessions.close_key(name)
+        approvals.key_revoked(name)
+    for owner in came:
+        audit.note("key_added", key=owner)
 
 
 def _ready(opener: Open) -> Callable[[], Awaitable[Open]]:

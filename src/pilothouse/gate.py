@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.aiming import aimed, as_aims, pointing
+from pilothouse.aiming import aimed, as_aims, pointing, spelled
 from pilothouse.browser.aim import Sight
 from pilothouse.browser.lifecycle import OwnBrowsers
 from pilothouse.browser.locate import HELD
@@ -102,7 +102,7 @@ class Gate:
     async def _walk(self, visit: Visit) -> Answer:
         call = visit.call
         visit.tool = tool = self._found(call)
-        args = self._addresses(tool, _parsed(tool, call.args))
+        args = spelled(tool, self._addresses(tool, _parsed(tool, call.args)))
         place = await self._placed(visit, args)
         _check_domains(visit, tool, args)
         async with self._turn(visit, args):
@@ -299,6 +299,7 @@ class Gate:
             tab=tab.name if tab else "",
             document=tab.document.loader_id if tab else "",
             aims=aims,
+            presses=not visit.held or visit.held.pointing.presses,
         )
 
     def _check_frames(self, visit: Visit, question: Question) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pilothouse.browser.keys import named, presses, strokes
 from tests.browser.looking import fails, ref
 from tests.house import Agent
 from tests.promises import promise
@@ -40,7 +41,7 @@ async def logged(agent: Agent) -> list[str]:
 )
 async def test_a_key_arrives_as_typed(agent: Agent, site: PageServer, key: str, line: str) -> None:
     await opened(agent, site)
-    assert await agent.text("press_key", key=key) == f"pressed {key}"
+    assert await agent.text("press_key", key=key) == f"pressed {named(key)}"
     assert line in await logged(agent)
 
 
@@ -127,3 +128,24 @@ async def test_keys_follow_the_focus_back_to_the_page(agent: Agent, site: PageSe
     await agent.js("own.focus()")
     await agent.call("press_key", key="z")
     assert await agent.js("own.value") == "z"
+
+
+@promise("D06")
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ("Enter", "Enter"), ("enter", "Enter"), ("ENTER", "Enter"), ("return", "Enter"), ("\n", "Enter"),
+        ("\r", "Enter"), (" enter ", "Enter"), ("ctrl+RETURN", "Control+Enter"), ("space", "Space"),
+        ("Spacebar", "Space"), (" ", "Space"), ("shift+ ", "Shift+Space"),
+    ],
+)  # fmt: skip
+def test_what_presses_has_one_spelling(written: str, key: str) -> None:
+    assert named(written) == key
+    assert presses(written)
+    assert strokes(written) == strokes(key)
+
+
+@promise("D06")
+@pytest.mark.parametrize("key", ["a", "A", "+", "Control++", "Tab", "\t", "esc", "Shift+4"])
+def test_other_keys_press_nothing(key: str) -> None:
+    assert not presses(key)

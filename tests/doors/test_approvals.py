@@ -17,7 +17,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from pilothouse.doors import mcp as mcp_door
 from pilothouse.guard.policy import Decision
-from tests.daemon_here import Here, asks_for_writes, daemon_here
+from tests.daemon_here import ALLOW, Here, asks_for_writes, daemon_here
 from tests.promises import promise
 
 from .wires import line
@@ -319,6 +319,21 @@ async def test_the_clients_user_answers_what_they_may(here: Here, mode: str, ans
     assert form.message.startswith("Pilothouse: may the agent run create_profile, once? Risk: medium")
     assert json.dumps(args["name"]) in form.message
     assert here.gate.approvals.grants() == []
+
+
+@promise("D10")
+@pytest.mark.parametrize("mode", [HANDSHAKE, MODERN])
+async def test_the_clients_user_allows_a_new_domain(here: Here, mode: str):
+    new = Decision("ask", "mode ask", why="new.test is new", once_for="new.test")
+    here.decide = lambda question: new if question.tool == "list_tabs" else ALLOW
+    here.gate.approvals.adjust(timeout_s=60, client_answers="medium")
+    callback = user(["allow"])
+    async with connected(here, mode, elicitation_callback=callback) as mcp:
+        session = (await mcp.call_tool("open_session", {})).structured_content["session"]
+        for _ in range(2):
+            assert outcome(await mcp.call_tool("list_tabs", {"session": session})) == "ok"
+    (form,) = callback.shown
+    assert '"new.test", for the rest of this session' in form.message
 
 
 @pytest.mark.parametrize("mode", [HANDSHAKE, MODERN])

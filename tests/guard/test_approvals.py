@@ -1,6 +1,8 @@
 """The rules of asking a person: to what an answer is bound, who may give it, how long it holds, when silence denies."""
 
 import asyncio
+import json
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,7 +12,9 @@ import pytest
 from pilothouse.errors import Failure
 from pilothouse.guard import approvals as room
 from pilothouse.guard.approvals import MAX_PENDING_PER_KEY, REPEAT_S, TIMEOUT_S, Approvals
-from pilothouse.guard.policy import Aim, Decision, Question
+from pilothouse.guard.pending import Pending
+from pilothouse.guard.policy import Aim, Decision, Policy, Question
+from pilothouse.guard.rules import read_rules
 from pilothouse.tool import Access
 from tests.promises import promise
 
@@ -371,6 +375,41 @@ async def test_high_risk_is_approved_call_by_call(approvals: Approvals):
     call.cancel()
 
 
+def said(rules: str, question: Question) -> Decision:
+    return Policy(read_rules(rules)).weigh(question)[0]
+
+
+async def test_one_answer_for_a_domain_covers_every_button_there(approvals: Approvals):
+    careful = 'template = "careful"\n[[rules]]\nhost = "shop.test"\n'
+    next_one, save = (other(args={"target": name}, aims=(Aim(role="button", name=name),)) for name in ("Next", "Save"))
+    first, second = said(careful, next_one), said(careful, save)
+    assert (first.risk, second.risk, first.once_for) == ("none", "low", second.once_for)
+    calls = [*await asked(approvals, next_one, decision=first), *await asked(approvals, save, decision=second)]
+    await approvals.answer(only(approvals)["id"], "allow")
+    assert await asyncio.gather(*calls) == [True, True]
+    assert not await approvals.ask(save, second)
+    await pending_error(approvals, save, msgspec.structs.replace(second, risk="medium"))
+
+
+async def test_a_tool_for_the_session_opens_no_new_domain(approvals: Approvals):
+    (call,) = await asked(approvals, QUESTION)
+    await approvals.answer(only(approvals)["id"], "allow", "session")
+    await call
+    assert not await approvals.ask(other(document="L2"), ASK)
+    await pending_error(approvals, other(document="L2"), msgspec.structs.replace(ASK, once_for="evil.test"))
+
+
+async def test_a_domain_is_one_port(approvals: Approvals):
+    here, there = (other(urls=(f"http://localhost:{port}/",)) for port in (3000, 9999))
+    (call,) = await asked(approvals, here)
+    assert only(approvals)["domain"] == "localhost:3000"
+    await approvals.answer(only(approvals)["id"], "allow", "domain")
+    await call
+    assert not await approvals.ask(other(here, urls=("about:blank", "http://localhost:3000/x")), ASK)
+    await pending_error(approvals, there)
+    await pending_error(approvals, other(here, urls=(*here.urls, "file:///etc/passwd")))
+
+
 async def test_grants_are_revoked(approvals: Approvals, recorded: Recorded):
     (call,) = await asked(approvals, QUESTION)
     await approvals.answer(only(approvals)["id"], "allow", "session")
@@ -398,6 +437,22 @@ async def test_everything_ends_with_the_session(approvals: Approvals):
     with pytest.raises(Failure):
         await approvals.answer(kept.details["approval"], "allow")
     await pending_error(approvals, other(tool="type_text"))
+
+
+async def test_everything_ends_with_the_key(approvals: Approvals):
+    placeless = other(session="", tool="create_profile")
+    (call,) = await asked(approvals, QUESTION)
+    await approvals.answer(only(approvals)["id"], "allow", "session")
+    await call
+    ticket = await pending_error(approvals, placeless)
+    await approvals.answer(ticket.details["approval"], "allow")
+    (waiting,) = await asked(approvals, other(tool="press_key"))
+    approvals.key_revoked("another")
+    assert (len(approvals.grants()), len(approvals.pending())) == (1, 1)
+    approvals.key_revoked("default")
+    await denied(waiting, "key was revoked")
+    assert (approvals.grants(), approvals.pending()) == ([], [])
+    await pending_error(approvals, placeless)
 
 
 async def test_who_leaves_is_denied(approvals: Approvals, recorded: Recorded):
@@ -478,6 +533,44 @@ async def test_what_a_person_is_shown_is_redacted_and_clean(approvals: Approvals
     assert second["args"] == {"target": "#p", "text": "(7 characters)"}
     for call in calls:
         call.cancel()
+
+
+def big(**args: Any) -> Pending:
+    return Pending("a1", other(args=args), ASK, now=0, timeout_s=60)
+
+
+@pytest.mark.alone
+async def test_much_is_shown_quickly_and_not_kept(approvals: Approvals):
+    many = ["password=hunter2"] * 200_000
+    for args in ({"text": "Zm9v" * 1_000_000}, {"files": [{"data": "Zm9v" * 1_000_000}]}, {"args": many}):
+        pending = big(**args)
+        began = time.process_time()
+        shown = pending.shown(0)
+        assert time.process_time() - began < 0.5
+        assert len(json.dumps(shown)) < 10_000
+        assert "hunter2" not in json.dumps(shown)
+    (call,) = await asked(approvals, other(args={"text": "x" * 100_000}))
+    await approvals.answer(only(approvals)["id"], "deny")
+    await denied(call)
+    assert approvals._recent[-1].question.args == {}
+    assert approvals.recent()[0]["args"]["text"].startswith("xxx")
+
+
+def test_a_secret_that_is_cut_is_redacted_first():
+    token = f"ghp_{'a1B2' * 9}"
+    assert token[:20] not in json.dumps(big(text="x" * 1990 + f" {token}").shown(0))
+
+
+def test_which_secret_would_be_typed_is_shown():
+    password = (Aim(kind="password"),)
+    fields = [{"target": "#u", "value": "ada"}, {"target": "#p", "value": "secret:pw"}]
+    for args, seen in (
+        ({"target": "#p", "text": "secret:pw"}, {"target": "#p", "text": "secret:pw"}),
+        ({"fields": fields}, {"fields": [{"target": "#u", "value": "(3 characters)"}, fields[1]]}),
+        ({"values": ["secret:pw", "hunter2"]}, {"values": ["secret:pw", "(7 characters)"]}),
+    ):
+        question = other(args=args, aims=password)
+        assert Pending("a1", question, ASK, now=0, timeout_s=60).shown(0)["args"] == seen
 
 
 async def test_listeners_hear_of_everything(approvals: Approvals, clock: Clock):
@@ -562,6 +655,18 @@ async def test_a_dialog_is_one_more_way_to_answer(approvals: Approvals, said: st
         await denied(call)
     assert approvals.recent()[0]["outcome"] == outcome
     assert approvals.recent()[0]["by"] == "client of default"
+
+
+async def test_a_client_allows_a_new_domain_for_the_session(approvals: Approvals):
+    """A question for a domain knows no "once"."""
+    approvals.adjust(timeout_s=60, client_answers="medium")
+    (call,) = await asked(approvals, QUESTION, decision=NEW_DOMAIN, dialog=saying("allow"))
+    assert await call is True
+    assert [one["scope"] for one in approvals.grants()] == ["domain"]
+    there = msgspec.structs.replace(NEW_DOMAIN, once_for="other.test")
+    told = await pending_error(approvals, decision=there)
+    assert await approvals.client_answer(told.details["approval"], "allow", "default")
+    assert not await approvals.ask(QUESTION, there)
 
 
 async def test_a_dialog_that_breaks_or_is_closed_leaves_the_question_open(approvals: Approvals):

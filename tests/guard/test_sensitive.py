@@ -21,9 +21,14 @@ PAGE = "https://shop.test/things"
 
 
 def asked(
-    tool: str = "click", *aims: Aim, access: Access = Access.WRITE, urls: tuple[str, ...] = (PAGE,), **args: Any
+    tool: str = "click",
+    *aims: Aim,
+    access: Access = Access.WRITE,
+    urls: tuple[str, ...] = (PAGE,),
+    presses: bool = True,
+    **args: Any,
 ) -> Question:
-    return Question(caller="a", session="s", tool=tool, access=access, args=args, urls=urls, aims=aims)
+    return Question(caller="a", session="s", tool=tool, access=access, args=args, urls=urls, aims=aims, presses=presses)
 
 
 def button(name: str, **more: str) -> Aim:
@@ -183,9 +188,11 @@ def test_forms():
     assert risk(asked("click", button("Go", kind="submit", form="code,file"))) == "medium"
     assert risk(asked("click", button("Go", kind="submit"))) == "low"
     assert risk(asked("press_key", field(), button("Go", kind="submit", form="card"), key="Enter")) == "high"
-    assert risk(asked("press_key", field(), button("Go", kind="submit", form="card"), key="Tab")) == "none"
-    assert risk(asked("press_key", field(kind="password"), key="a")) == "medium"
-    assert risk(asked("press_key", field(kind="password"), key="Tab")) == "none"
+    assert (
+        risk(asked("press_key", field(), button("Go", kind="submit", form="card"), key="Tab", presses=False)) == "none"
+    )
+    assert risk(asked("press_key", field(kind="password"), key="a", presses=False)) == "medium"
+    assert risk(asked("press_key", field(kind="password"), key="Tab", presses=False)) == "none"
     assert risk(asked("focus_ref", button("Delete"))) == "none"
 
 
@@ -268,3 +275,32 @@ def test_words():
     assert is_dismissal("No, thanks") or is_dismissal("No thanks")
     assert not is_dismissal("Cancel subscription")
     assert not is_dismissal("")
+
+
+@pytest.mark.parametrize("name", ["×", "✕", "✖️", "✗", "Cancel", "✕ Close", "No.", "取消"])
+def test_who_says_no_sets_nothing_off(name: str):
+    assert is_dismissal(name)
+    question = Aim(role="dialog", name="Delete everything?", kind="dialog")
+    assert risk(asked("click", button(name, form="card"), question)) == "none"
+    assert risk(asked("click", button(name, kind="submit", form="card"))) == "high"
+
+
+@pytest.mark.parametrize("name", ["✓", "→", "...", "🗑", "💳"])
+def test_signs_are_no_refusal(name: str):
+    assert not is_dismissal(name)
+    assert risk(asked("click", button(name, form="card"))) == "high"
+    assert risk(asked("click", button(name, purpose="pay-button"))) == "high"
+
+
+def test_pictures():
+    assert risk(asked("click", button("🗑️"))) == "medium"
+    assert risk(asked("click", button("💳 1234"))) == "high"
+
+
+def test_a_refusal_is_what_is_pressed():
+    pay = button("Pay now", kind="submit")
+    assert risk(asked("press_key", field(name="No."), pay, key="Enter")) == "high"
+    assert risk(asked("type_text", field(name="No."), pay, text="4", submit=True)) == "high"
+    assert risk(asked("click", button("Cancel"), pay)) == "high"
+    assert risk(asked("drag", button("×"), button("🗑"))) == "medium"
+    assert risk(asked("click", button("💳 Close"))) == "high"

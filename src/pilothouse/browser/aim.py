@@ -45,6 +45,11 @@ class Pointing(msgspec.Struct, frozen=True):
     enters: bool = False  # Enter is pressed, there or in the last target
     dialog: bool = False
 
+    @property
+    def presses(self) -> bool:
+        """Whether what is pointed at may be set off; most keys only write or move."""
+        return self.enters or not self.keys
+
 
 class Held:
     """What a call was judged by. `judge` is asked about what comes to light only while the tool runs."""

@@ -1,6 +1,6 @@
 """Names of keys, and the events that a keyboard sends for them.
 
-Above: input. Below: errors.
+Above: input, aiming (which asks what a key means before it is pressed). Below: errors.
 """
 
 from typing import Any, NamedTuple
@@ -54,6 +54,8 @@ _OTHER_NAMES = {
     "right": "ArrowRight",
     "spacebar": "Space",
 } | {name.lower(): name for name in _NAMED}
+_CHARACTERS = {"\r": "Enter", "\n": "Enter", "\t": "Tab", " ": "Space"}
+_PRESSING = ("Enter", "Space")
 _BITS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
 # Keys of a US keyboard by what they give without and with Shift.
 _SIGNS = {
@@ -64,12 +66,27 @@ _SIGNS = {
 _DIGITS = ")!@#$%^&*("
 
 
+def named(combination: str) -> str:
+    """The one spelling: `ctrl+RETURN` is `Control+Enter`. `bad_request` if there is no such key."""
+    *modifiers, last = _split(combination)
+    return "+".join([*(_modifier(name, combination) for name in modifiers), _last(last, combination)])
+
+
+def presses(combination: str) -> bool:
+    """Whether it sets off what has the focus, or the form around it."""
+    return _split(named(combination))[-1] in _PRESSING
+
+
+def enters(text: str) -> bool:
+    """Whether Enter is among the keys that type it."""
+    return "\n" in text or "\r" in text
+
+
 def strokes(combination: str) -> list[dict[str, Any]]:
     """The parameters of all key events for `Control+Shift+a`: modifiers down, the key, modifiers up."""
-    *modifiers, last = _split(combination)
-    held = [_modifier(name, combination) for name in modifiers]
+    *held, last = _split(named(combination))
     mask = sum(_BITS[name] for name in held)
-    key = _key(last, combination)
+    key = _NAMED.get(last) or _character(last) or Key(last, "", 0, last)
     events: list[dict[str, Any]] = []
     for index, name in enumerate(held):
         bits = sum(_BITS[one] for one in held[: index + 1])
@@ -85,10 +102,8 @@ def strokes(combination: str) -> list[dict[str, Any]]:
 
 def typed(character: str) -> list[dict[str, Any]]:
     """One character as a person would type it."""
-    if character in "\r\n":
-        return strokes("Enter")
-    if character == "\t":
-        return strokes("Tab")
+    if character in _CHARACTERS:
+        return strokes(character)
     key = _character(character) or Key(character, "", 0, character)
     shift = 8 if character != character.lower() or character in '~_+{}|:"<>?' + _DIGITS else 0
     return [_event("keyDown", key, shift, character), _event("keyUp", key, shift)]
@@ -108,14 +123,11 @@ def _modifier(name: str, combination: str) -> str:
     return known
 
 
-def _key(name: str, combination: str) -> Key:
-    if len(name) == 1 and (found := _character(name)):
-        return found
-    known = _NAMED.get(_OTHER_NAMES.get(name.strip().lower(), ""))
-    if known:
-        return known
+def _last(name: str, combination: str) -> str:
     if len(name) == 1:
-        return Key(name, "", 0, name)
+        return _CHARACTERS.get(name, name)
+    if known := _OTHER_NAMES.get(name.strip().lower()):
+        return known
     raise _unknown(name, combination)
 
 
@@ -127,8 +139,6 @@ def _character(sign: str) -> Key | None:
     if sign in _DIGITS:
         digit = _DIGITS.index(sign)
         return Key(sign, f"Digit{digit}", 48 + digit, sign)
-    if sign == " ":
-        return _NAMED["Space"]
     for pair, (code, number) in _SIGNS.items():
         if sign in pair:
             return Key(sign, code, number, sign)

@@ -223,13 +223,19 @@ class Sessions:
         return Failure("not_found", f"there is no such session ({why})", suggestions=hints)
 
     async def close(self, session: Session, why: str = "") -> None:
-        if self._open.pop(session.id, None):
-            if why:
-                self._ended[session.id] = why
-                while len(self._ended) > ENDED_KEPT:
-                    self._ended.popitem(last=False)
-            self.on_closed(session.id)
-            await asyncio.shield(self._end(session))  # nobody else can close it any more
+        if ending := self._forget(session, why):
+            await asyncio.shield(ending)  # nobody else can close it any more
+
+    def _forget(self, session: Session, why: str) -> "asyncio.Task[None] | None":
+        """From now on it is nobody's; what is left of it to end has begun."""
+        if self._open.pop(session.id, None) is None:
+            return None
+        if why:
+            self._ended[session.id] = why
+            while len(self._ended) > ENDED_KEPT:
+                self._ended.popitem(last=False)
+        self.on_closed(session.id)
+        return self._end(session)
 
     async def end_browser(self, profile_id: str, why: str) -> int:
         """End a profile's browser and everybody's sessions on it, also when who asks stops waiting; how many."""
@@ -256,6 +262,12 @@ class Sessions:
     async def close_connection(self, connection: str) -> None:
         gone = [session for session in self._open.values() if connection and session.owner[1] == connection]
         await asyncio.gather(*(self.close(session) for session in gone))
+
+    def close_key(self, key: str) -> None:
+        """A key was taken back. At once: who gets a new one of that name must not come upon what the old one had."""
+        for session in [one for one in self._open.values() if one.owner[0] == key]:
+            self._forget(session, "its key was revoked")
+        self._fell_idle = {ident: owner for ident, owner in self._fell_idle.items() if owner[0] != key}
 
     async def shut(self) -> None:
         self._sweeper.cancel()

@@ -44,7 +44,7 @@ async def _keys(tab: Tab, text: str, delay_s: float, report: Report) -> None:
         if index and delay_s:
             await tab.signal.until(lambda: tab.hindrance() or tab.document is not document, delay_s)
         _check(tab, tab.document is document, index, len(text))
-        if character == "\n" and (held := HELD.get()):
+        if keys.enters(character) and (held := HELD.get()):
             await held.confirm(tab, enter=True)
         await hand.stroke(tab, keys.typed(character))
         if loop.time() - told > REPORT_S:

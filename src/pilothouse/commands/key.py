@@ -1,10 +1,12 @@
 """`pilothouse key`: named keys for agents that call over HTTP, made, listed and taken back by a person.
 
-Above: admin. Below: guard.keys (the files), guard.chain (when a key was last used). A running daemon reads the files at
-each request, so nothing has to be told to it.
+Above: admin. Below: guard.keys (the files), guard.chain (when a key was last used), guard.audit. A running daemon reads
+the files at each request, so nothing has to be told to it; it also writes into the log what it sees.
 """
 
+import contextlib
 import json
+from collections.abc import Generator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,10 +16,11 @@ import click
 from pilothouse.commands import show
 from pilothouse.errors import Failure
 from pilothouse.guard import chain
+from pilothouse.guard.audit import NAME as LOG
+from pilothouse.guard.audit import Audit
 from pilothouse.guard.keys import Keys
 from pilothouse.home import directory
-
-LOG = "audit.jsonl"
+from pilothouse.instance import Claim, StartError
 
 
 @click.group()
@@ -31,7 +34,8 @@ def key() -> None:
 def add(name: str, as_json: bool) -> int:
     """Make a key and print it: what an agent sends as `Authorization: Bearer KEY` or `X-API-Key: KEY`."""
     try:
-        made = _keys().add(name)
+        with _logged("key_added", name):
+            made = _keys().add(name)
     except Failure as failure:
         return _complain(failure)
     if as_json:
@@ -68,7 +72,8 @@ def list_keys(as_json: bool) -> int:
 def revoke(name: str) -> int:
     """Take a key back: from now on it opens nothing, in a daemon that runs too."""
     try:
-        _keys().revoke(name)
+        with _logged("key_revoked", name):
+            _keys().revoke(name)
     except Failure as failure:
         return _complain(failure)
     click.echo(f"the key {name} opens nothing any more")
@@ -79,6 +84,20 @@ def revoke(name: str) -> int:
 
 def _keys() -> Keys:
     return Keys(Path(directory()))
+
+
+@contextlib.contextmanager
+def _logged(kind: str, name: str) -> Generator[None]:
+    """Where no daemon runs that would notice."""
+    home = directory()
+    try:
+        claim = Claim(home)
+    except StartError:
+        yield
+        return
+    with claim, contextlib.closing(Audit(Path(home), retention_days=0)) as log:
+        yield
+        log.note(kind, key=f"agent:{name}")
 
 
 def _complain(failure: Failure) -> int:

@@ -37,7 +37,7 @@ def said(response: Any) -> str:
 
 
 def _message(shown: Wire) -> str:
-    lines = [f"Pilothouse: may the agent run {shown['tool']}, once? Risk: {shown['risk']} ({shown['rule']})."]
+    lines = [f"Pilothouse: may the agent {_what(shown)}? Risk: {shown['risk']} ({shown['rule']})."]
     if shown["why"]:
         lines.append(f"Why it is asked: {_quoted(shown['why'])}")
     for aim in shown["aims"]:
@@ -47,6 +47,13 @@ def _message(shown: Wire) -> str:
     lines += [f"Page: {_quoted(url)}" for url in shown["urls"][:1]]
     lines.append(f"Arguments: {_quoted(shown['args'])}")
     return "\n".join(lines)
+
+
+def _what(shown: Wire) -> str:
+    """With the reach that a plain yes has."""
+    if shown["scopes"][0] == "domain":
+        return f"go on with {_quoted(shown['domain'])}, for the rest of this session (it wants to run {shown['tool']})"
+    return f"run {shown['tool']}, once"
 
 
 def _quoted(value: Any) -> str:

@@ -115,8 +115,11 @@ class Front:
             nonlocal looked_at, over
             if over:
                 return
+            ends = (
+                message["type"] == "websocket.close"
+            )  # a session that ends with its key must not sound like a goodbye
             lasting = message["type"] == "websocket.send" or message.get("more_body", False)
-            if lasting and owner and time.monotonic() - looked_at > RECHECK_S:
+            if owner and (ends or (lasting and time.monotonic() - looked_at > RECHECK_S)):
                 looked_at = time.monotonic()
                 over = self._owner(scope, _secret(Headers(scope=scope))) != owner
             await send(_END_OF[scope["type"]] if over else message)

@@ -12,12 +12,12 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from pilothouse.errors import Failure
-from pilothouse.guard.grants import Grants
+from pilothouse.guard.grants import Grant, Grants
 from pilothouse.guard.pending import RISKS, Key, Pending, Scope, Waiter, bound_to, same_act, same_call, same_domain
 from pilothouse.guard.policy import Decision, Question, Risk, denial
 from pilothouse.tool import Progress
@@ -45,6 +45,19 @@ class Record(Protocol):
     async def decree(self, kind: str, **fields: Any) -> int: ...
 
 
+class Denied(NamedTuple):
+    """What is kept of a no, so that nobody is asked the same again."""
+
+    caller: str
+    session: str
+    id: str
+    tool: str
+    rule: str
+    risk: Risk
+    why: str
+    until: float = 0.0
+
+
 class Approvals:
     def __init__(
         self,
@@ -60,7 +73,7 @@ class Approvals:
         self._by_id: dict[str, Pending] = {}
         self._grants = Grants()
         self._tickets: dict[str, tuple[float, Pending]] = {}  # said yes to, and nobody waited for it
-        self._denials: dict[Key, tuple[float, Pending]] = {}
+        self._denials: dict[Key, Denied] = {}
         self._recent: deque[Pending] = deque(maxlen=RECENT)
         self._listeners: set[Listener] = set()
         self._timer: asyncio.TimerHandle | None = None
@@ -102,7 +115,7 @@ class Approvals:
             if told == "allow" or (told == "again" and self._covers(question, decision)):
                 return True
             if told == "deny":
-                raise _denied(pending)
+                raise _denied(_no_to(pending))
 
     def is_granted(self, question: Question, decision: Decision) -> bool:
         """Whether a person has allowed it for longer than one call."""
@@ -120,8 +133,8 @@ class Approvals:
 
     def _refuse_repeat(self, question: Question, decision: Decision) -> None:
         denial = self._denials.get(same_act(question, decision))
-        if denial and denial[0] > self._clock():
-            raise _denied(denial[1], again_in_s=denial[0] - self._clock())
+        if denial and denial.until > self._clock():
+            raise _denied(denial, again_in_s=denial.until - self._clock())
 
     def _opened(self, question: Question, decision: Decision) -> Pending:
         """The open question that this one is part of, or a new one."""
@@ -285,7 +298,7 @@ class Approvals:
         pending = self._by_id.get(ident)
         if pending and pending.question.caller == caller and self.client_may(pending.decision.risk):
             if said in ("allow", "deny"):
-                await self.answer(ident, said, "once", by=f"client of {caller}")
+                await self.answer(ident, said, by=f"client of {caller}")
             return said in ("allow", "deny")
         if self._record:
             risk = pending.decision.risk if pending else "unknown"
@@ -315,14 +328,20 @@ class Approvals:
         for pending in [one for one in self._open.values() if one.ends_at <= now and not one.is_claimed]:
             self._end(pending, "expired", why="nobody answered in time")
         self._tickets = {bound: one for bound, one in self._tickets.items() if one[0] > now}
-        self._denials = {key: one for key, one in self._denials.items() if one[0] > now}
+        self._denials = {key: one for key, one in self._denials.items() if one.until > now}
 
     def session_closed(self, session: str) -> None:
-        for pending in [one for one in self._open.values() if one.question.session == session]:
-            self._end(pending, "withdrawn", why="its session was closed", told="deny")
-        self._grants.end(session)
-        self._tickets = {key: one for key, one in self._tickets.items() if one[1].question.session != session}
-        self._denials = {key: one for key, one in self._denials.items() if one[1].question.session != session}
+        self._drop(lambda one: one.session == session, "its session was closed")
+
+    def key_revoked(self, caller: str) -> None:
+        self._drop(lambda one: one.caller == caller, "its key was revoked")
+
+    def _drop(self, ends: Callable[[Question | Grant | Denied], bool], why: str) -> None:
+        for pending in [one for one in self._open.values() if ends(one.question)]:
+            self._end(pending, "withdrawn", why=why, told="deny")
+        self._grants.end(ends)
+        self._tickets = {key: one for key, one in self._tickets.items() if not ends(one[1].question)}
+        self._denials = {key: one for key, one in self._denials.items() if not ends(one)}
 
     def close(self) -> None:
         for pending in tuple(self._open.values()):
@@ -353,11 +372,13 @@ class Approvals:
         if outcome != "allowed":
             self._note(f"approval_{outcome}", pending)
         self._tell({"kind": "answered" if by else outcome, "approval": pending.shown(self._clock())})
+        pending.forget()
 
     def _remember_denial(self, pending: Pending) -> None:
         if len(self._denials) >= MAX_DENIALS:
             del self._denials[next(iter(self._denials))]
-        self._denials[same_act(pending.question, pending.decision)] = (self._clock() + REPEAT_S, pending)
+        no = _no_to(pending)._replace(until=self._clock() + REPEAT_S)
+        self._denials[same_act(pending.question, pending.decision)] = no
 
     def _arm(self) -> None:
         """One timer, for the question that ends next."""
@@ -413,14 +434,18 @@ def _facts(pending: Pending) -> dict[str, Any]:
     }
 
 
-def _denied(pending: Pending, again_in_s: float = 0) -> Failure:
-    """Why, and never by which door: the caller has no use for it."""
+def _no_to(pending: Pending) -> Denied:
     question, decision = pending.question, pending.decision
     why = pending.why or "a person said no"
+    return Denied(question.caller, question.session, pending.id, question.tool, decision.rule, decision.risk, why)
+
+
+def _denied(no: Denied, again_in_s: float = 0) -> Failure:
+    """Why, and never by which door: the caller has no use for it."""
     again = f"; the same is not asked again for {again_in_s:.0f} s" if again_in_s else ""
     return Failure(
         "approval_denied",
-        f"{question.tool} was not approved: {why}{again}",
-        details={"approval": pending.id, "rule": decision.rule, "risk": decision.risk},
+        f"{no.tool} was not approved: {no.why}{again}",
+        details={"approval": no.id, "rule": no.rule, "risk": no.risk},
         suggestions=["do not repeat it; ask the user how to go on"],
     )

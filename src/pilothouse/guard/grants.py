@@ -5,12 +5,13 @@ Above: approvals. Below: pending (the question that was answered), policy. Nothi
 
 import secrets
 import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from pilothouse.errors import Failure
-from pilothouse.guard.pending import RISKS, Pending, Scope, hosts
+from pilothouse.guard.pending import RISKS, Pending, Scope, domains, weight
 from pilothouse.guard.policy import Decision, Question, Risk
 from pilothouse.tool import Access
 
@@ -19,7 +20,10 @@ _RANKS = {Access.READ: 0, Access.VISIT: 0, Access.WRITE: 1, Access.SENSITIVE: 2}
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """For what the same rule asks, up to the same risk: by this tool ("session") or on this domain ("domain")."""
+    """For what the same rule asks, up to the same risk: by this tool ("session") or on this domain ("domain").
+
+    What is asked once for a domain is covered by the answer for that domain alone.
+    """
 
     id: str
     scope: Scope
@@ -36,14 +40,14 @@ class Grant(msgspec.Struct, frozen=True):
     def covers(self, question: Question, decision: Decision) -> bool:
         if (self.caller, self.session, self.rule) != (question.caller, question.session, decision.rule):
             return False
+        if decision.once_for:
+            return self.domain == decision.once_for and weight(decision.risk) <= weight(self.risk)
         if RISKS.index(decision.risk) > RISKS.index(self.risk):
             return False
         if self.scope == "session":
             return self.tool == question.tool
-        if decision.once_for:
-            return self.domain == decision.once_for
         rank = _RANKS[Access(self.access)]
-        return hosts(question) == {self.domain} and _RANKS[question.access] <= rank
+        return domains(question) == {self.domain} and _RANKS[question.access] <= rank
 
 
 class Grants:
@@ -78,8 +82,8 @@ class Grants:
             raise Failure("not_found", "there is no such grant", suggestions=["pilothouse approvals grants lists them"])
         return found
 
-    def end(self, session: str) -> None:
-        self._all = {ident: one for ident, one in self._all.items() if one.session != session}
+    def end(self, ends: Callable[[Grant], bool]) -> None:
+        self._all = {ident: one for ident, one in self._all.items() if not ends(one)}
 
     def shown(self) -> list[dict[str, Any]]:
         return [msgspec.to_builtins(one) for one in self._all.values()]

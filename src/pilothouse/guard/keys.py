@@ -1,15 +1,18 @@
 """The secrets that say who is calling: agent keys by name, and the one key of the person.
 
 Above: the doors ask `who(secret)`. Below: errors. Each key is a 0600 file in the home, made on first use; a file that
-others can read is refused, because what they may have read is no secret any more (`who` passes it by).
+others can read is refused, because what they may have read is no secret any more (`who` passes it by). Whoever sets
+`on_change` hears of keys that came and went, before one of them opens anything.
 """
 
+import hashlib
 import hmac
 import logging
 import os
 import re
 import secrets
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +39,8 @@ class Keys:
     def __init__(self, home: Path) -> None:
         self._home = home
         self._told: dict[Path, str] = {}
+        self._seen: dict[str, bytes] | None = None
+        self.on_change: Callable[[list[str], list[str]], None] = lambda came, went: None
 
     def agent(self, name: str = "default") -> str:
         """The secret of an agent key, made if there is none yet."""
@@ -83,11 +88,21 @@ class Keys:
         """`person`, `agent:NAME`, or None. Every key is compared, so time tells nothing about which one came near."""
         given = secret.encode("utf-8", "surrogatepass")
         found: str | None = None
-        for owner, path in self._all():
-            kept = self._usable(path)
-            if kept is not None and hmac.compare_digest(given, kept.encode()):
+        for owner, kept in self.look().items():
+            if hmac.compare_digest(given, kept.encode()):
                 found = owner
         return found
+
+    def look(self) -> dict[str, str]:
+        """Every key that opens something now. One made anew under an old name is another: the old one went."""
+        kept = {owner: key for owner, path in self._all() if (key := self._usable(path)) is not None}
+        now = {owner: hashlib.sha256(key.encode()).digest() for owner, key in kept.items()}
+        before, self._seen = self._seen, now
+        if before is not None and before != now:
+            came = [owner for owner, digest in now.items() if before.get(owner) != digest]
+            went = [owner for owner, digest in before.items() if now.get(owner) != digest]
+            self.on_change(came, went)
+        return kept
 
     def _usable(self, path: Path) -> str | None:
         """A key file that is refused opens nothing; the other keys still do. The log hears of it once."""

@@ -20,6 +20,8 @@ from pilothouse.guard.linear import compiled
 _HEAD = 12  # so much of a value must be there before it can be one
 _CERTAIN = 24  # so much is no accident, whatever follows
 _MOST_PASSES = 4  # a short value is a word when what stood beside it is masked
+_MOST_FOUND = 5000  # places in one text where a value may begin: some tenths of a second
+TOO_MANY = "… (the rest is left out: it holds too much that looks like secrets)"
 _SHORT = 8  # shorter values are found as whole words only, and not in disguise
 _BLANKS = " \t\r"
 _BREAK = re.compile(r"[ \t\r]*\n[ \t\r\n]*")
@@ -83,30 +85,50 @@ class Known:
         return text
 
     def _masked(self, text: str) -> str:
-        made, at = "", 0
+        made: list[str] = []
+        at = 0
         for first, last, name in _standing(text, self._all):
-            made += text[at:first] + mark(name)
+            made += [text[at:first], mark(name) if name else TOO_MANY]
             at = last
-        return made + text[at:]
+        return "".join([*made, text[at:]])
 
 
 def _standing(text: str, everything: _All) -> Iterator[tuple[int, int, str]]:
-    """Where which value stands. What stands inside a mark is the name of a secret, not its value."""
+    """Where which value stands. What stands inside a mark is the name of a secret, not its value.
+
+    Nobody's value is what comes after too many: nobody has looked there.
+    """
     assert everything.heads
-    marked = [one.span() for one in everything.marks.finditer(text)]
+    is_marked = _within([one.span() for one in everything.marks.finditer(text)])
     whole, place = _unbroken(text), _places(text)
     at = 0
-    for found in everything.heads.finditer(whole):
+    for count, found in enumerate(everything.heads.finditer(whole)):
+        if count == _MOST_FOUND:
+            yield max(place(found.start()), at), len(text), ""
+            return
         # A false beginning may hide the true one that starts inside it.
         for start in map(place, range(found.start(), found.end())):
-            if start < at or any(first <= start < last for first, last in marked):
+            if start < at or is_marked(start):
                 continue
-            forms = everything.forms.get(text[start], []) + everything.forms.get("", [])
-            first, last, name = max((_extent(one, text, start) for one in forms), key=_end, default=_NOWHERE)
+            forms = (*everything.forms.get(text[start], ()), *everything.forms.get("", ()))
+            if not forms:
+                continue
+            first, last, name = max((_extent(one, text, start) for one in forms), key=_end)
             if last:
                 yield max(first, at), last, name
                 at = last
                 break
+
+
+def _within(spans: list[tuple[int, int]]) -> Callable[[int], bool]:
+    """Whether a place lies in one of the spans, which are in order."""
+    starts = [first for first, _ in spans]
+
+    def within(at: int) -> bool:
+        index = bisect_right(starts, at) - 1
+        return index >= 0 and at < spans[index][1]
+
+    return within
 
 
 def _unbroken(text: str) -> str:

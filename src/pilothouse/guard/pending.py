@@ -8,13 +8,16 @@ import asyncio
 import hashlib
 import json
 import time
+from functools import cached_property
 from typing import Any, Literal, cast
 
 import ada_url
 import msgspec
 
+from pilothouse.guard.patterns import NOWHERE, place_of
 from pilothouse.guard.policy import Aim, Decision, Question, Risk
 from pilothouse.guard.redact import redact_text, redact_tree
+from pilothouse.guard.secrets import named
 from pilothouse.result import clean, clean_tree
 
 Scope = Literal["once", "session", "domain"]
@@ -22,6 +25,8 @@ Key = tuple[str, ...]
 
 RISKS: tuple[Risk, ...] = ("none", "low", "medium", "high")
 MAX_STRING = 2_000
+MAX_DATA = 50_000  # of one argument; larger ones are shown as text
+_MARGIN = 4_000  # a secret that the cut would go through is still recognised
 MAX_AIMS = 10
 _TYPED = {"text", "value", "values", "fields", "data"}
 _PRIVATE = ("password", "cc-", "card", "one-time-code")
@@ -46,19 +51,19 @@ def same_act(question: Question, decision: Decision) -> Key:
 
 def same_domain(question: Question, decision: Decision) -> Key:
     """Calls beside each other that need the same domain ask one question."""
-    return ("domain", question.caller, question.session, decision.once_for, decision.rule, decision.risk)
+    weighs = str(weight(decision.risk))
+    return ("domain", question.caller, question.session, decision.once_for, decision.rule, weighs)
 
 
-def hosts(question: Question) -> set[str]:
-    """The hosts of all documents and addresses that a question is about."""
-    return {host for url in question.urls if (host := _host(url))}
+def weight(risk: Risk) -> int:
+    """What is asked once for a domain is one question, whether a button there is called Next or Save."""
+    return max(RISKS.index(risk), RISKS.index("low"))
 
 
-def _host(url: str) -> str:
-    try:
-        return ada_url.URL(url).hostname.strip("[]").rstrip(".")
-    except ValueError:
-        return ""
+def domains(question: Question) -> set[str]:
+    """The domains of all documents and addresses that a question is about; empty stands for what has none."""
+    places = [place_of(url) for url in question.urls]
+    return {place.domain if place and place.is_web else "" for place in places if place != NOWHERE}
 
 
 def _origin(url: str) -> str:
@@ -111,7 +116,7 @@ class Pending:
     @property
     def domain(self) -> str:
         """The one domain that it is about; empty if there are several or none."""
-        about = {self.decision.once_for} if self.decision.once_for else hosts(self.question)
+        about = {self.decision.once_for} if self.decision.once_for else domains(self.question)
         return about.pop() if len(about) == 1 else ""
 
     @property
@@ -126,8 +131,20 @@ class Pending:
 
     def shown(self, now: float) -> dict[str, Any]:
         """All that a person needs to know, and nothing that they should not read on a screen."""
+        told = {**self._told, "calls": max(len(self.waiters), 1)}
+        if not self.outcome:
+            return {**told, "expires_in_s": round(max(self.ends_at - now, 0), 1)}
+        return {**told, "outcome": self.outcome, "scope": self.scope, "by": self.by, "why_ended": self.why}
+
+    def forget(self) -> None:
+        """It is over: what was shown is remembered, not megabytes of arguments."""
+        _ = self._told
+        self.question = msgspec.structs.replace(self.question, args={}, aims=())
+
+    @cached_property
+    def _told(self) -> dict[str, Any]:
         question, decision = self.question, self.decision
-        told: dict[str, Any] = {
+        return {
             "id": self.id,
             "caller": question.caller,
             "session": question.session,
@@ -145,11 +162,7 @@ class Pending:
             "line": decision.line,
             "scopes": list(self.scopes),
             "asked_ms": self.asked_ms,
-            "calls": max(len(self.waiters), 1),
         }
-        if not self.outcome:
-            return {**told, "expires_in_s": round(max(self.ends_at - now, 0), 1)}
-        return {**told, "outcome": self.outcome, "scope": self.scope, "by": self.by, "why_ended": self.why}
 
 
 def _shown_aim(aim: Aim) -> dict[str, str]:
@@ -160,24 +173,41 @@ def _shown_aim(aim: Aim) -> dict[str, str]:
 def _shown_args(question: Question) -> dict[str, Any]:
     args = {name: value for name, value in question.args.items() if value not in ([], {})}
     if any(word in f"{aim.kind} {aim.purpose}" for aim in question.aims for word in _PRIVATE):
-        args = {name: _veiled(value) if name in _TYPED else value for name, value in args.items()}
-    return cast(dict[str, Any], _cut(redact_tree(clean_tree(args))))
+        args = _veiled(args)
+    trimmed = {name: _trimmed(value) for name, value in args.items()}
+    return cast(dict[str, Any], _cut(redact_tree(clean_tree(trimmed))))
 
 
-def _veiled(value: Any) -> str:
-    return f"({len(value)} characters)" if isinstance(value, str) else "(not shown)"
+def _veiled(args: dict[str, Any]) -> dict[str, Any]:
+    return {name: _without_typed(value) if name in _TYPED else value for name, value in args.items()}
+
+
+def _without_typed(value: Any) -> Any:
+    """Where it goes, and which secret; never what it says."""
+    if isinstance(value, str):
+        return value if named(value) else f"({len(value)} characters)"
+    if isinstance(value, list):
+        return [_without_typed(item) for item in cast(list[Any], value)]
+    return _veiled(cast(dict[str, Any], value)) if isinstance(value, dict) else "(not shown)"
 
 
 def _shown_text(text: str) -> str:
-    return cast(str, _cut(redact_text(clean(text))))
+    return cast(str, _cut(redact_text(clean(_trimmed(text)))))
 
 
-def _cut(value: Any) -> Any:
+def _trimmed(value: Any) -> Any:
+    """Not much more than will be shown: to redact megabytes would keep everybody waiting."""
+    if isinstance(value, list | dict):
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        return _cut(value, MAX_STRING + _MARGIN) if len(text) <= MAX_DATA else _trimmed(text)
+    return _cut(value, MAX_STRING + _MARGIN)
+
+
+def _cut(value: Any, most: int = MAX_STRING) -> Any:
     if isinstance(value, str):
-        more = len(value) - MAX_STRING
-        return f"{value[:MAX_STRING]}… ({more} more characters)" if more > 0 else value
+        return value if len(value) <= most else f"{value[:most]}… (cut)"
     if isinstance(value, list):
-        return [_cut(item) for item in cast(list[Any], value)]
+        return [_cut(item, most) for item in cast(list[Any], value)]
     if isinstance(value, dict):
-        return {key: _cut(item) for key, item in cast(dict[str, Any], value).items()}
+        return {key: _cut(item, most) for key, item in cast(dict[str, Any], value).items()}
     return value

@@ -40,6 +40,7 @@ class Question(msgspec.Struct, frozen=True):
     tab: str = ""
     document: str = ""  # the loader id: an approval ends with the document it was given for
     aims: tuple[Aim, ...] = ()
+    presses: bool = True  # False: keys that set nothing off
 
 
 class Decision(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from functools import lru_cache
 from re import Match, Pattern
 from typing import Any, cast
 
-from pilothouse.guard.known import known
+from pilothouse.guard.known import TOO_MANY, known
 from pilothouse.guard.linear import compiled
 from pilothouse.guard.numbers import is_fraction
 from pilothouse.guard.shapes import ADDRESSES, CARDS, HEADERS, KEYS, MASK, NAMED, PERSONAL, SECRET_NAME, Rule
@@ -25,7 +25,6 @@ _LEAST_NUMBER = 1000  # under a secret's name: a PIN, not a count
 _LEAST_CARD = 10**13
 # Of one rule in one text: some hundred milliseconds. What comes after is no text that anybody means to read.
 _MOST_FOUND = 5000
-_TOO_MANY = "… (the rest is left out: it holds too much that looks like secrets)"
 
 
 class Degree:
@@ -114,7 +113,7 @@ def _masked(rule: Rule, pattern: Pattern[str], text: str) -> str:
     at = 0
     for count, found in enumerate(pattern.finditer(text)):
         if count == _MOST_FOUND:
-            return "".join([*made, _TOO_MANY])
+            return "".join([*made, TOO_MANY])
         made += [text[at : found.start()], _hidden(rule, found)]
         at = found.end()
     return "".join([*made, text[at:]]) if made else text

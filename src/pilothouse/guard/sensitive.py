@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 import re2  # pyright: ignore[reportMissingTypeStubs]
 
 from pilothouse.errors import Failure
-from pilothouse.guard.words import bounded, folded, is_dismissal, meanings
+from pilothouse.guard.words import bounded, folded, is_dismissal, is_wordless, meanings
 from pilothouse.result import clean, quoted
 from pilothouse.tool import Access
 
@@ -58,13 +58,13 @@ _TOOLS: dict[str, Found] = {
     "kill_browser": ("low", "ends a browser"),
 }
 _LOOKING = {"focus_ref", "swipe"}  # they point at something and set nothing off
-_PRESSING_KEYS = {"Enter", "NumpadEnter", "Return", "Space", ""}
 _TYPING = {"type_text", "slow_type", "type_ref", "fill_form", "select_option", "press_key"}
 _FIELDS = {
     "textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider", "date", "time", "datetime", "month", "week",
     "color", "file",
 }  # fmt: skip
 _TEXTS = {"heading", "paragraph", "listitem", "row", "cell", "columnheader", "caption"}  # a click there sends nothing
+_SUBMITTERS = ("submit", "image")
 _PASSWORD = re.compile(r"\b(?:current|new)-password\b")
 _ONE_TIME = re.compile(r"\bone-time-code\b")
 _CARD_AUTOCOMPLETE = re.compile(r"\bcc-(?:number|csc|exp|exp-month|exp-year|name|given-name|family-name|type)\b")
@@ -156,15 +156,27 @@ def _luhn(digits: list[int]) -> bool:
 def _by_aims(question: "Question") -> Iterator[Found]:
     aims = question.aims[:MOST_AIMS]
     types, presses = _means(question)
-    refuses = bool(aims) and is_dismissal(aims[0].name)
+    pressed = next((aim for aim in aims if aim.role not in _FIELDS), None)
+    refuses = pressed is not None and _is_refusal(pressed)
     for aim in aims:
         if aim.role in _FIELDS:
             yield from _by_field(aim) if types else ()
-        elif presses and not refuses:
-            yield from _by_words(aim)
-            if question.tool != "drag":
-                yield from _by_form(aim)
-            yield from _by_page(aim, question.urls)
+        elif presses:
+            yield from _by_press(aim, question, answers_no=refuses)
+
+
+def _by_press(aim: "Aim", question: "Question", *, answers_no: bool) -> Iterator[Found]:
+    """Who presses "Cancel" does nothing of what its dialog asks about; but a form that it sends is sent."""
+    refused = answers_no if aim.role == "dialog" else _is_refusal(aim)
+    if not refused:
+        yield from _by_words(aim)
+        yield from _by_page(aim, question.urls)
+    if question.tool != "drag" and (not refused or aim.kind in _SUBMITTERS):
+        yield from _by_form(aim)
+
+
+def _is_refusal(aim: "Aim") -> bool:
+    return aim.role != "dialog" and is_dismissal(aim.name)
 
 
 def _means(question: "Question") -> tuple[bool, bool]:
@@ -172,9 +184,13 @@ def _means(question: "Question") -> tuple[bool, bool]:
     if question.tool in _LOOKING or (question.tool == "handle_dialog" and not question.args.get("accept")):
         return False, False
     if question.tool == "press_key":
-        key = str(question.args.get("key", ""))
-        return len(key) == 1, key.strip().rpartition("+")[2] in _PRESSING_KEYS
+        return _is_character(str(question.args.get("key", ""))), question.presses
     return question.tool in _TYPING, True
+
+
+def _is_character(key: str) -> bool:
+    """With or without modifiers: Control+v puts something into a field, too."""
+    return len(key) == 1 or key[-2:-1] == "+"
 
 
 def _by_field(aim: "Aim") -> Iterator[Found]:
@@ -189,8 +205,8 @@ def _by_field(aim: "Aim") -> Iterator[Found]:
 
 
 def _by_words(aim: "Aim") -> Iterator[Found]:
-    """What nobody named is known by its purpose; a link only leads to where it could happen."""
-    kinds = meanings(aim.name or aim.purpose)
+    """What nobody named in words is known by its purpose; a link only leads to where it could happen."""
+    kinds = meanings(f"{aim.name} {aim.purpose}" if is_wordless(aim.name) else aim.name)
     most: Risk = "medium" if aim.role == "link" and urlsplit_path(aim.leads_to) is not None else "high"
     if "pay" in kinds or folded(aim.name).strip() == "order":
         yield most, f"may pay or buy{_called(aim)}"
@@ -213,7 +229,7 @@ def _by_form(aim: "Aim") -> Iterator[Found]:
     for held in aim.form[:URL_CHARS].split(","):
         if found := _HELD.get(held.strip()):
             yield found[0], f"{found[1]}{_called(aim)}"
-    if aim.kind in ("submit", "image"):
+    if aim.kind in _SUBMITTERS:
         yield "low", f"sends a form{_called(aim)}"
 
 

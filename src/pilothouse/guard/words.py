@@ -37,7 +37,8 @@ _PHRASES: dict[Meaning, str] = {
         оплатить, купить, заказать, перевести, оформить заказ, пожертвовать
         satın al, öde, ödeme yap, sipariş ver, havale
         支付, 付款, 购买, 購買, 立即购买, 下单, 提交订单, 转账, 購入,
-        注文する, 注文を確定, 支払, 振込, 구매, 결제, 주문하기, 송금""",
+        注文する, 注文を確定, 支払, 振込, 구매, 결제, 주문하기, 송금
+        💳, 💸""",
     "delete": """
         delete, remove, erase, destroy, discard, purge, wipe, trash, drop, uninstall, revoke, terminate, deactivate,
         disable account, close account, cancel subscription, cancel order, cancel membership, unsubscribe, unpublish,
@@ -52,7 +53,8 @@ _PHRASES: dict[Meaning, str] = {
         radera, ta bort, avsluta, slet, slett, fjern, poista
         удалить, стереть, убрать, отменить подписку, очистить
         sil, kaldır, iptal et
-        删除, 刪除, 移除, 注销, 清空, 取消订阅, 削除, 消去, 退会, 解約, 삭제, 탈퇴, 제거""",
+        删除, 刪除, 移除, 注销, 清空, 取消订阅, 削除, 消去, 退会, 解約, 삭제, 탈퇴, 제거
+        🗑, 🚮""",
     "delete_all": """
         account, profile, user, everything, permanently, forever, irreversibly, all data, my data, repository, repo,
         organization, organisation, workspace, project, database, site, website, domain, factory, disk, volume, server
@@ -93,7 +95,8 @@ _PHRASES: dict[Meaning, str] = {
         abbrechen, schließen, nein, zurück, später, annuler, fermer, non, retour, plus tard, cancelar, cerrar, volver
         annulla, chiudi, indietro, fechar, voltar, annuleren, sluiten, nee, terug, anuluj, zamknij, nie, wróć
         avbryt, stäng, nej, отмена, закрыть, нет, назад, iptal, kapat, hayır,
-        取消, 关闭, キャンセル, 閉じる, 취소, 닫기""",
+        取消, 关闭, キャンセル, 閉じる, 취소, 닫기
+        ×, ✕, ✖, ✗, ✘, ⨯, ❌""",
     "checkout": """
         checkout, payment, pay, billing, purchase, buy, order confirm, place order, cart payment, donate, transfer
         kasse, bezahlung, zahlung, zahlen, bezahlen, paiement, caisse, pago, pagos, pagar, pagamento, cassa, betaling,
@@ -122,6 +125,7 @@ _LOOKALIKES = str.maketrans(
 )
 _WORD = re.compile(r"[^\W_]+")
 _SIGN = re.compile("[\u1100-\u11ff\u3040-\u9fff\uac00-\ud7af]")
+_DOING: frozenset[Meaning] = frozenset({"pay", "delete", "send", "permit"})
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -160,10 +164,19 @@ def _meanings(text: str) -> frozenset[Meaning]:
 
 def is_dismissal(name: str) -> bool:
     """Whether a name says no and nothing else: "Cancel", not "Cancel subscription"."""
-    plain = " ".join(_WORD.findall(folded(name)))
-    if not plain:
-        return bool(name.strip())  # a cross
-    return "dismiss" in _MEANINGS.get(plain, ()) or (plain, "dismiss") in _SIGNS
+    plain = folded(name)
+    whole = _words_of(plain) or plain.strip()
+    says_no = "dismiss" in _MEANINGS.get(whole, ()) or (whole, "dismiss") in _SIGNS
+    return says_no and not meanings(name) & _DOING
+
+
+def is_wordless(name: str) -> bool:
+    """Whether a name is signs at most: an arrow, a tick."""
+    return not _words_of(folded(name))
+
+
+def _words_of(plain: str) -> str:
+    return " ".join(_WORD.findall(plain))
 
 
 def _grams(plain: str) -> set[str]:
@@ -192,16 +205,16 @@ def _joined(words: list[str]) -> list[str]:
 
 
 def _tables() -> tuple[dict[str, set[Meaning]], list[tuple[str, Meaning]]]:
-    """Phrases of words, and signs of scripts that set no blanks between words."""
+    """Phrases of words, and signs: pictures, and scripts that set no blanks between words."""
     phrases: dict[str, set[Meaning]] = {}
     signs: list[tuple[str, Meaning]] = []
     for meaning, text in _PHRASES.items():
         for phrase in re.split(r"[,\n]", text):
-            plain = " ".join(_WORD.findall(folded(phrase)))
-            if plain and _is_sign(plain):
-                signs.append((folded(phrase).strip(), meaning))
+            plain = folded(phrase).strip()
+            if plain and (is_wordless(plain) or _is_sign(plain)):
+                signs.append((plain, meaning))
             elif plain:
-                phrases.setdefault(plain, set()).add(meaning)
+                phrases.setdefault(_words_of(plain), set()).add(meaning)
     return phrases, signs
 
 

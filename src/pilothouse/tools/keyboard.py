@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from pilothouse.browser import input as hand
-from pilothouse.browser import typist
+from pilothouse.browser import keys, typist
 from pilothouse.browser.fill import fill
 from pilothouse.browser.locate import locate
 from pilothouse.browser.tab import Tab
@@ -58,7 +58,8 @@ async def slow_type(
 
     element = await locate(tab, target)
     filled = await typist.type_slowly(tab, element, text, delay_s=delay_ms / 1000, clear=clear, report=report)
-    return await acted(tab, f"typed into {called(filled.role, filled.name)}", filled.note, snapshot, sends="\n" in text)
+    done = f"typed into {called(filled.role, filled.name)}"
+    return await acted(tab, done, filled.note, snapshot, sends=keys.enters(text))
 
 
 @tool(Access.WRITE, core=True, example={"key": "Enter"})

@@ -1,0 +1,78 @@
+"""What would pay or delete is asked about, however a page names it and however an agent spells it."""
+
+from typing import Any
+
+import pytest
+
+from pilothouse.call import Call
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("D06")
+
+FORM = """<form onsubmit="document.title = 'sent'; return false">{}</form>"""
+PAY = FORM.format("<label>{} <input id=a></label><button>Pay now</button>")
+
+
+async def said(agent: Agent, tool: str, **args: Any) -> str:
+    """`ok`, or the code it failed with; nobody is waited for."""
+    answer = await agent.gate.call(Call(tool, args, agent.caller, patience_s=0))
+    return answer.data["error"]["code"] if answer.failed else "ok"
+
+
+async def is_asked(agent: Agent, site: PageServer, html: str, tool: str, *, focus: str = "", **args: Any) -> bool:
+    """Whether a person is asked first; if not, it was done and the page has noticed."""
+    await agent.call("navigate", url=site.inline(html))
+    if focus:
+        await agent.js(f"document.querySelector('{focus}').focus()")
+    code = await said(agent, tool, **args)
+    title = (await agent.call("get_page_state"))["title"]
+    assert (code, title) in (("approval_pending", ""), ("ok", "sent")), (code, title)
+    return code == "approval_pending"
+
+
+@pytest.mark.parametrize("key", ["Enter", "enter", "return", "ENTER", "\n", "\r", "Shift+enter"])
+async def test_enter_by_any_name(agent: Agent, site: PageServer, key: str) -> None:
+    assert await is_asked(agent, site, PAY.format("Street"), "press_key", focus="#a", key=key)
+
+
+@pytest.mark.parametrize("key", ["Space", "space", "spacebar", " "])
+async def test_space_by_any_name(agent: Agent, site: PageServer, key: str) -> None:
+    assert await is_asked(agent, site, PAY.format("Street"), "press_key", focus="button", key=key)
+
+
+@pytest.mark.parametrize("text", ["x\n", "x\r"])
+async def test_enter_among_typed_keys(agent: Agent, site: PageServer, text: str) -> None:
+    assert await is_asked(agent, site, PAY.format("Street"), "slow_type", target="#a", text=text, delay_ms=0)
+
+
+async def test_another_spelling_of_what_was_denied(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(PAY.format("Street")))
+    await agent.js("document.querySelector('#a').focus()")
+    assert await said(agent, "press_key", key="Enter") == "approval_pending"
+    (question,) = [
+        one for one in agent.gate.approvals.pending() if one["session"] in agent.gate.session_ids(agent.caller)
+    ]
+    await agent.gate.approvals.answer(question["id"], "deny")
+    assert await said(agent, "press_key", key="return") == "approval_denied"
+
+
+async def test_a_field_called_no_is_no_refusal(agent: Agent, site: PageServer) -> None:
+    page = PAY.format("No.")
+    assert await is_asked(agent, site, page, "type_text", target="#a", text="4", submit=True)
+    assert await is_asked(agent, site, page, "press_key", focus="#a", key="Enter")
+
+
+@pytest.mark.parametrize("name", ["✓", "→", "Cancel"])
+async def test_what_sends_a_card_is_asked_about_whatever_it_is_called(
+    agent: Agent, site: PageServer, name: str
+) -> None:
+    page = FORM.format(f"<input autocomplete=cc-number><button>{name}</button>")
+    assert await is_asked(agent, site, page, "click", target="button")
+
+
+async def test_a_cross_closes(agent: Agent, site: PageServer) -> None:
+    page = """<form><input autocomplete=cc-number>
+        <button type=button onclick="document.title = 'sent'">✕</button></form>"""
+    assert not await is_asked(agent, site, page, "click", target="button")

@@ -1,7 +1,9 @@
 """The audit log: what is written, what happens when it cannot be, and what verify sees."""
 
 import asyncio
+import base64
 import errno
+import json
 import os
 import time
 from pathlib import Path
@@ -231,3 +233,13 @@ async def test_old_files_go_and_the_rest_still_proves_itself(tmp_path: Path):
     assert report.first > 1
     chain.files(tmp_path / NAME)[0].unlink()
     assert not check(tmp_path).whole
+
+
+@pytest.mark.parametrize("size", [400, 20_000])
+async def test_a_token_longer_than_the_line_is_redacted_before_it_is_cut(log: Audit, size: int):
+    claims = base64.urlsafe_b64encode(json.dumps({"who": "ada", "pad": "x" * size}).encode()).decode().rstrip("=")
+    token = f"eyJhbGciOiJIUzI1NiJ9.{claims}.abcdefghijklmnop"
+    await log.before(question(target=f"see {token}"))
+    (line,) = log.tail(1)
+    assert claims[:20] not in json.dumps(line)
+    assert "characters)" in line["args"]["target"]

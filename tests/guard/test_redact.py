@@ -210,3 +210,16 @@ def test_no_page_makes_it_slow(evil: str):
     began = time.perf_counter()
     redact_text(evil * (500_000 // len(evil)))
     assert time.perf_counter() - began < 2
+
+
+def test_pairs_of_name_and_value_and_what_lies_deeper():
+    pairs = [{"name": "password", "value": "hunter2"}, {"key": "api_key", "value": ["x1"]}, {"name": "q", "value": "y"}]
+    assert redact_tree(pairs) == [
+        {"name": "password", "value": MASK},
+        {"key": "api_key", "value": [MASK]},
+        {"name": "q", "value": "y"},
+    ]
+    assert redact_tree({"password": {"value": "hunter2", "length": 7}}) == {"password": {"value": MASK, "length": 7}}
+    assert redact_tree({"token": [{"deep": {"er": "hunter2"}}]}) == {"token": [{"deep": {"er": MASK}}]}
+    for clean in ({"name": "password"}, {"password": {}}, {"name": "password", "type": "text", "value": ""}):
+        assert redact_tree(clean) == clean

@@ -32,6 +32,7 @@ MAX_LATE = 1000
 LIMITED_EVERY_S = 60.0
 OLD_EVERY_S = 3600.0  # how often a daemon that never rotates looks for files that are too old
 _MAX_STRING = 300
+_MAX_READ = 4_000
 _MAX_ITEMS = 20
 _MAX_DEPTH = 5
 _MAX_ARGS_BYTES = 8_192
@@ -348,8 +349,10 @@ def _short_args(args: dict[str, Any]) -> Any:
 def _short(value: Any, depth: int) -> Any:
     """Plain data in few bytes."""
     if isinstance(value, str):
-        text = value[:_MAX_STRING].encode("utf-8", "replace").decode()  # JSON has no lone surrogates
-        return text if len(value) <= _MAX_STRING else f"{text}… ({len(value)} characters)"
+        text = value
+        if len(value) > _MAX_STRING:  # a secret that the cut goes through would not be recognised afterwards
+            text = f"{for_log(value[:_MAX_READ])[:_MAX_STRING]}… ({len(value)} characters)"
+        return text.encode("utf-8", "replace").decode()  # JSON has no lone surrogates
     if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 1 << 63):
         return value
     if depth == 0:

@@ -8,7 +8,7 @@ Three degrees: what a page shows loses only what has a secret's shape; headers, 
 print also lose what stands under a secret's name; logs also lose who a person is. Registered values are in none.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from re import Match, Pattern
 from typing import Any, cast
@@ -23,6 +23,7 @@ __all__ = ["MASK", "Degree", "is_secret_name", "redact_headers", "redact_text", 
 _MOST_PASSES = 6  # what one rule leaves may be another's; two are enough for nearly everything
 _LEAST_NUMBER = 1000  # under a secret's name: a PIN, not a count
 _LEAST_CARD = 10**13
+_NAMING, _NAMED_BY = ("name", "key", "field"), ("value", "values")
 # Of one rule in one text: some hundred milliseconds. What comes after is no text that anybody means to read.
 _MOST_FOUND = 5000
 
@@ -67,10 +68,10 @@ class Degree:
         if isinstance(data, str):
             strings.append(data)
         elif isinstance(data, dict):
-            for key, item in cast(dict[Any, Any], data).items():
+            for key, under, item in _standing(cast(dict[Any, Any], data)):
                 if isinstance(key, str):
                     strings.append(key)
-                if self._holds_secret(key, item) or self._gather(item, strings):
+                if self._holds_secret(under, item) or self._gather(item, strings):
                     return True
         elif isinstance(data, list | tuple):
             return any(self._gather(item, strings) for item in cast(list[Any], data))
@@ -82,8 +83,8 @@ class Degree:
         if isinstance(data, str):
             return self.text(data)
         if isinstance(data, dict):
-            items = cast(dict[Any, Any], data).items()
-            return {self._redacted(key): self._value(key, item) for key, item in items}
+            items = _standing(cast(dict[Any, Any], data))
+            return {self._redacted(key): self._value(under, item) for key, under, item in items}
         if isinstance(data, list | tuple):
             return [self._redacted(item) for item in cast(list[Any], data)]
         if isinstance(data, int) and data >= _LEAST_CARD and (shown := self.text(str(data))) != str(data):
@@ -95,6 +96,8 @@ class Degree:
             return self._redacted(item)
         if isinstance(item, list):
             return [self._value(key, one) for one in cast(list[Any], item)]
+        if isinstance(item, dict):
+            return {self._redacted(one): self._value(key, held) for one, held in cast(dict[Any, Any], item).items()}
         shown = known.mask(_plain(item)) if isinstance(item, str) else ""
         return shown if _is_mark(shown) else MASK
 
@@ -103,9 +106,18 @@ class Degree:
             return False
         if isinstance(item, list):
             return any(self._holds_secret(key, one) for one in cast(list[Any], item))
+        if isinstance(item, dict):
+            return any(self._holds_secret(key, one) for one in cast(dict[Any, Any], item).values())
         if isinstance(item, str):
             return item not in ("", MASK) and not _is_mark(item)
         return isinstance(item, int) and item >= _LEAST_NUMBER
+
+
+def _standing(fields: dict[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Each key, the name that its item stands under, and the item: `{"name": "password", "value": …}` is a password."""
+    named = next((name for one in _NAMING if isinstance(name := fields.get(one), str) and is_secret_name(name)), "")
+    for key, item in fields.items():
+        yield key, named if named and key in _NAMED_BY else key, item
 
 
 def _masked(rule: Rule, pattern: Pattern[str], text: str) -> str:

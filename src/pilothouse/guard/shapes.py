@@ -75,7 +75,7 @@ KEYS: list[Rule] = [
         r"(?:AKIA|ASIA)[0-9A-Z]{16}|xox[a-z]-[A-Za-z0-9\-]{10,}|xapp-[A-Za-z0-9\-]{10,}|"
         r"AIza[0-9A-Za-z_\-]{30,}|ya29\.[0-9A-Za-z_\-]{16,}|hv[sbr]\.[A-Za-z0-9_\-]{16,}|dp\.(?:pt|st|sa|ct)\.[A-Za-z0-9]{16,}|"
         r"SG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}|AGE-SECRET-KEY-1[0-9A-Z]{16,}|"
-        r"eyJ[A-Za-z0-9_\-]{6,}\.[A-Za-z0-9_\-]{6,}\.[A-Za-z0-9_.\-]*)"
+        r"eyJ[A-Za-z0-9_\-]{6,}\.(?:[A-Za-z0-9_\-]{6,}\.[A-Za-z0-9_.\-]*|eyJ[A-Za-z0-9_\-]{6,}))"  # also cut off
     ),
     Rule(
         rf"{numbers.AFTER}(?:sk|rk|pk|whsec|key|secret)[_\-](?:live_|test_|proj-|ant-)?[A-Za-z0-9_\-]{{16,}}",

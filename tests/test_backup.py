@@ -100,7 +100,9 @@ def test_keys_stay_at_home_unless_asked_for_and_secrets_encrypted(old: CommandLi
     plain = gzip.decompress(file.read_bytes())
     for secret in (Keys(old.home).agent(), Keys(old.home).person(), (old.home / "state.key").read_text(), "cookies"):
         assert secret.strip().encode() not in plain
-    new.text("restore", str(file))
+    said = new.text("restore", str(file))
+    assert "saved states and secrets cannot be opened" in said
+    assert "pilothouse secret start-anew" in said
     assert not list(new.home.rglob("*.key"))
     assert (new.home / "states" / "shop.state").read_bytes() == (old.home / "states" / "shop.state").read_bytes()
 

@@ -84,6 +84,8 @@ async def test_what_would_happen_is_shown(here: Here, line: CommandLine):
     ):
         assert part in shown
     assert '"e1"' in shown
+    reaches = "this call, once; --session: click until the session ends; --domain: on shop.test until the session ends"
+    assert f"allow    {reaches}" in shown
     assert "abcdefghijklmnop" not in shown
     assert json.loads((await run(line, "--json")).stdout)["pending"][0]["id"] == ident
     call.cancel()
@@ -114,7 +116,7 @@ def test_a_daemon_of_another_make_is_not_believed_either():
 async def test_allow_and_deny(here: Here, line: CommandLine):
     call, ident = await waiting(here)
     done = await run(line, "allow", ident)
-    assert (done.returncode, done.stdout) == (0, f"{ident} click allowed by person\n")
+    assert (done.returncode, done.stdout) == (0, f"{ident} click allowed: this call, once, by person\n")
     assert await call
     call, ident = await waiting(here)
     assert (await run(line, "deny", ident)).returncode == 0
@@ -126,14 +128,14 @@ async def test_allow_and_deny(here: Here, line: CommandLine):
 
 async def test_scopes_grants_and_revoke(here: Here, line: CommandLine):
     call, ident = await waiting(here)
-    assert "for its session" in (await run(line, "allow", ident, "--session")).stdout
+    assert "click until the session ends" in (await run(line, "allow", ident, "--session")).stdout
     assert await call
     (grant,) = json.loads((await run(line, "grants", "--json")).stdout)
     assert grant["id"] in (await run(line, "grants")).stdout
     assert (await run(line, "revoke", grant["id"])).returncode == 0
     assert (await run(line, "revoke", grant["id"])).returncode == 1
     call, ident = await waiting(here)
-    assert "for shop.test" in (await run(line, "allow", ident, "--domain")).stdout
+    assert "on shop.test until the session ends" in (await run(line, "allow", ident, "--domain")).stdout
     assert await call
 
 
@@ -210,12 +212,12 @@ async def terminal(line: CommandLine) -> AsyncIterator[Terminal]:
 
 
 async def pressed_when_read(terminal: Terminal, key: str) -> None:
-    await asyncio.to_thread(terminal.until, "[n] no")
+    await asyncio.to_thread(terminal.until, "[n] deny")
     await asyncio.sleep(1.0)  # a person reads
     terminal.press(key)
 
 
-@pytest.mark.parametrize(("key", "scope"), [("a", "once"), ("s", "session"), ("D", "domain")])
+@pytest.mark.parametrize(("key", "scope"), [("a", "once"), ("s", "session"), ("O", "domain")])
 async def test_a_key_says_yes(here: Here, terminal: Terminal, key: str, scope: str):
     call, ident = await waiting(here)
     await pressed_when_read(terminal, key)
@@ -224,16 +226,17 @@ async def test_a_key_says_yes(here: Here, terminal: Terminal, key: str, scope: s
     await asyncio.to_thread(terminal.until, f"{ident} click allowed")
 
 
-async def test_a_key_says_no(here: Here, terminal: Terminal):
+@pytest.mark.parametrize("key", ["n", "d", "D"])
+async def test_a_key_says_no(here: Here, terminal: Terminal, key: str):
     call, _ = await waiting(here)
-    await pressed_when_read(terminal, "n")
+    await pressed_when_read(terminal, key)
     assert "a person said no" in str((await asyncio.gather(call, return_exceptions=True))[0])
 
 
 async def test_keys_pressed_before_a_question_answer_nothing(here: Here, terminal: Terminal):
     terminal.press("aaaa")
     call, ident = await waiting(here)
-    await asyncio.to_thread(terminal.until, "[n] no")
+    await asyncio.to_thread(terminal.until, "[n] deny")
     terminal.press("a")  # at the very moment it is shown
     terminal.press("aa")
     assert here.gate.approvals.find(ident)
@@ -247,7 +250,7 @@ async def test_keys_pressed_before_a_question_answer_nothing(here: Here, termina
 
 async def test_an_answer_elsewhere_ends_the_question_in_the_terminal(here: Here, terminal: Terminal):
     call, ident = await waiting(here)
-    await asyncio.to_thread(terminal.until, "[n] no")
+    await asyncio.to_thread(terminal.until, "[n] deny")
     await here.gate.approvals.answer(ident, "deny", by="panel")
     await asyncio.to_thread(terminal.until, "denied by panel")
     await asyncio.gather(call, return_exceptions=True)

@@ -81,11 +81,32 @@ def test_show_selects(cli: CommandLine):
     assert tools("--caller", "ci") == ["navigate", "note"]
     assert tools("--refused") == ["evaluate_js", "fill"]
     assert tools("--limit", "2") == ["note", "press_key"]
+    assert tools("--limit", "1", "--refused") == ["fill"]
     assert len(tools("--limit", "0", "--since", "1h")) == 7
     tomorrow = datetime.fromtimestamp(time.time() + 86_400, UTC).isoformat()
     assert tools("--since", tomorrow) == []
     wrong = cli.run("log", "show", "--since", "yesterday-ish")
     assert (wrong.returncode, "use 30m, 2h" in wrong.stderr) == (2, True)
+
+
+def test_refused_is_everything_that_was_kept_from_happening_with_its_reason(cli: CommandLine):
+    """Also what was refused at a door, beyond a limit, or while it ran."""
+
+    async def write() -> None:
+        log = Audit(cli.home)
+        typing = await log.before(question("type_text", text="secret:github"))
+        log.after(typing, outcome="denied", duration_ms=1, why="secret:github is for github.com")
+        log.note("door_refused", caller="ci", method="GET", path="/api/policy", why="only a person may do this")
+        log.limited("ci", "too many", tool="hover", session="s9")
+        log.after(await log.before(question("hover")), outcome="not_found", duration_ms=1)
+        log.close()
+
+    asyncio.run(write())
+    *_, typing, door, limit = lines(cli.text("log", "show", "--refused"))
+    assert "because secret:github is for github.com" in typing
+    assert "why=only a person may do this" in door
+    assert "tool=hover session=s9" in limit
+    assert lines(cli.text("log", "show", "--session", "s9")) == [limit]
 
 
 def test_json_is_the_records_themselves_with_their_ends(cli: CommandLine):
@@ -127,7 +148,7 @@ def test_a_terminal_gets_colour_and_nothing_of_a_page_moves_it(cli: CommandLine)
 def test_verify_says_whole_and_how_far(cli: CommandLine):
     said = cli.text("log", "verify")
     assert said.startswith("whole: 9 records, 1 to 9\n")
-    assert "1 calls have no end" in said
+    assert "1 call has no end" in said
     report = json.loads(cli.text("log", "verify", "--json"))
     assert (report["whole"], report["last"], report["unfinished"]) == (True, 9, [9])
     assert report["digest"] in said
@@ -159,6 +180,7 @@ def test_verify_names_the_first_broken_place(cli: CommandLine, harm: str, place:
     assert done.returncode == 1
     assert done.stdout.splitlines()[0].startswith(f"broken {place}: {why}")
     assert "NOT whole" in done.stdout
+    assert "note the last hash" not in done.stdout
     report = json.loads(cli.run("log", "verify", "--json").stdout)
     first = report["faults"][0]
     assert (report["whole"], f"{first['file']}:{first['line']}") == (False, place)
@@ -208,7 +230,11 @@ def test_export_is_private_proves_itself_and_overwrites_nothing(cli: CommandLine
     assert cli.run("log", "export", str(out)).returncode == 1
     third = json.loads(out.read_bytes().splitlines()[2])["time"]
     assert "in" in cli.text("log", "export", str(out), "--since", third, "--force")
-    assert cli.run("log", "verify", str(out)).returncode == 0
+    part = cli.text("log", "verify", str(out))
+    assert "whole" not in part
+    assert part.startswith("unbroken: 7 records, 3 to 9\nwhat was before record 3 is not in this file")
+    told = json.loads(cli.text("log", "verify", str(out), "--json"))
+    assert (told["whole"], told["unbroken"], told["is_begun"]) == (False, True, False)
     out.write_bytes(out.read_bytes().replace(b"evaluate_js", b"evaluate_jx"))
     assert cli.run("log", "verify", str(out)).returncode == 1
     assert cli.text("log", "export", "-").encode() == (cli.home / NAME).read_bytes()

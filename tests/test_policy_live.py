@@ -192,8 +192,10 @@ def test_an_agent_gets_nothing_and_leaves_a_trace(home: Path, daemon: Daemon):
     assert (home / "policy.toml").read_text() == RULES
     records = [json.loads(line) for line in (home / "audit.jsonl").read_text().splitlines()]
     tried = [one["told"] for one in records if one.get("kind") == "door_refused"]
-    assert [one["who"] for one in tried] == ["agent:default"] * 7
-    assert {one["path"] for one in tried} == {"/api/policy", "/api/policy/rules", "/api/policy/test"}
+    assert [one["caller"] for one in tried] == ["default"] * 7
+    assert {one["why"] for one in tried} == {"only a person may do this"}
+    shown = CommandLine(home).text("log", "show", "--refused")
+    assert shown.count("door_refused") == 7
 
 
 def test_changes_are_in_the_log(home: Path, daemon: Daemon):

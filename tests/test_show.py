@@ -29,3 +29,10 @@ def test_only_files_of_sessions_are_copied(tmp_path: Path, monkeypatch: pytest.M
         assert not output.exists()
     show(answer(own), as_json=False, output=str(output))
     assert output.read_text() == "mine"
+
+
+def test_a_denial_shows_the_line_that_a_person_could_add(capsys: pytest.CaptureFixture[str]):
+    error = {"code": "denied", "category": "security", "details": {"line": '[[rules]]\nhost = "shop.test"'}}
+    told = {"text": "denied: no rule names shop.test", "data": {"error": error}, "images": [], "failed": True}
+    assert show(told, as_json=False, output="") == 3
+    assert capsys.readouterr().err.endswith('shop.test\n    [[rules]]\n    host = "shop.test"\n')

@@ -94,7 +94,8 @@ class Gate:
         except Exception:
             log.exception("%s failed", call.tool[:80])
             answer = self._failed(visit, Failure("system", "Pilothouse failed; its log says why"))
-        self._note(visit, answer.data["error"]["code"] if answer.failed else "ok")
+        error = answer.data["error"] if answer.failed else {"code": "ok", "category": "", "message": ""}
+        self._note(visit, error["code"], error["message"] if error["category"] == "security" else "")
         return answer
 
     def _failed(self, visit: Visit, failure: Failure) -> Answer:
@@ -449,14 +450,15 @@ class Gate:
             question = visit.question or _early_question(visit)
             self._audit.refused(question, outcome=failure.code, why=failure.message, decision=visit.decision)
         elif failure.code == "over_limit":
-            self._audit.limited(visit.call.caller.key, failure.message)
+            question = visit.question or _early_question(visit)
+            self._audit.limited(question.caller, failure.message, tool=question.tool, session=question.session)
 
-    def _note(self, visit: Visit, outcome: str) -> None:
+    def _note(self, visit: Visit, outcome: str, why: str = "") -> None:
         tool, took_ms = visit.tool.name if visit.tool else UNKNOWN, visit.elapsed_ms
         self.metrics.called(tool, outcome, took_ms / 1000)
         log.debug("%s by %s: %s, %.1f ms, record %d", tool, visit.call.caller.door, outcome, took_ms, visit.record)
         if visit.record:
-            self._audit.after(visit.record, outcome=outcome, duration_ms=took_ms)
+            self._audit.after(visit.record, outcome=outcome, duration_ms=took_ms, why=why)
 
     # what doors ask besides calls
 

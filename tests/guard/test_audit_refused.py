@@ -48,12 +48,12 @@ async def test_a_line_tells_what_decided_and_who_approved(log: Audit):
         ASKED,
         Approved(by="person", door="cli", scope="session", id="q7"),
     )
-    log.after(number, outcome="denied", duration_ms=1, rule="rule 9")
+    log.after(number, outcome="denied", duration_ms=1, why="rule 9")
     before, after = log.tail(2)
     assert before["decision"] == {"verdict": "ask", "rule": "rule 3", "risk": "high"}
     assert before["approved"] == {"by": "person", "door": "cli", "scope": "session", "id": "q7"}
     assert (before["aims"], before["tab"]) == (["button Pay now", "password"], "t1")
-    assert after["rule"] == "rule 9"
+    assert after["why"] == "rule 9"
 
 
 async def test_what_was_refused_has_one_line(log: Audit, tmp_path: Path):
@@ -94,11 +94,12 @@ async def test_a_caller_beyond_its_limit_gets_a_line_a_minute(log: Audit, monkey
     now = time.monotonic()
     monkeypatch.setattr(module.time, "monotonic", lambda: now)
     for _ in range(500):
-        log.limited("greedy", "too many")
+        log.limited("greedy", "too many", tool="click", session="s1")
     log.limited("other", "too many")
     now += 61
     log.limited("greedy", "too many")
     told = [one["told"] for one in log.tail(10) if one["event"] == "note"]
+    assert (told[0]["tool"], told[0]["session"]) == ("click", "s1")
     assert [(one["caller"], one["left_out"]) for one in told] == [("greedy", 0), ("other", 0), ("greedy", 499)]
 
 
@@ -112,7 +113,7 @@ async def test_no_line_is_longer_than_the_bound(log: Audit, tmp_path: Path):
     number = await log.before(wild, decision, Approved(nasty, nasty, nasty, nasty))
     log.refused(wild, outcome=nasty, why=nasty, decision=decision)
     log.note(nasty, **{nasty: nasty}, many=[args] * 50)
-    log.after(number, outcome=nasty, duration_ms=1, rule=nasty)
+    log.after(number, outcome=nasty, duration_ms=1, why=nasty)
     lines = (tmp_path / NAME).read_bytes().splitlines()
     assert len(lines) == 5
     assert max(map(len, lines)) <= MAX_LINE_BYTES

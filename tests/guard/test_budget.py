@@ -41,6 +41,7 @@ def test_a_session_has_so_many_steps(budget: Budget, clock: Clock):
     problem = refused(budget, "key", "s1", step_budget=3)
     assert "3 steps" in problem.message
     assert not problem.retryable
+    assert not any("close_session" in one for one in problem.suggestions)  # who asks for more asks a person
     clock.now += 10 * HOUR_S
     refused(budget, "key", "s1", step_budget=3)
     budget.count("key", "s2", step_budget=3, hourly={})

@@ -121,6 +121,23 @@ def test_what_cannot_be_kept(secrets: Secrets):
     refused("over_limit", secrets)
 
 
+def test_without_its_key_one_can_begin_anew(secrets: Secrets, tmp_path: Path):
+    secrets.set("github", VALUE, ["github.com"])
+    with pytest.raises(Failure, match="can be opened"):
+        secrets.start_anew()
+    (tmp_path / "state.key").unlink()
+    orphaned = Secrets(tmp_path, Vault(tmp_path))
+    for act in (orphaned.entries, lambda: orphaned.set("b", VALUE, ["b.com"]), lambda: orphaned.reveal("a", "x")):
+        with pytest.raises(Failure, match="the registered secrets cannot be opened") as caught:
+            act()
+        assert any("secret start-anew" in one for one in caught.value.suggestions)
+    aside = orphaned.start_anew()
+    assert aside.exists()
+    assert orphaned.entries() == []
+    orphaned.set("b", VALUE, ["b.com"])
+    assert [one.name for one in Secrets(tmp_path, Vault(tmp_path)).entries()] == ["b"]
+
+
 def test_references():
     assert [named(one) for one in ("secret:a_B.1-", "secret:", "secret:a b", " secret:a", "Secret:a", "x secret:a")] == [
         "a_B.1-", "", "", "", "", ""

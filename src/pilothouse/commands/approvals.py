@@ -19,7 +19,13 @@ from pilothouse.errors import Failure
 
 Entry = dict[str, Any]
 
-_KEYS = {"a": ("allow", ""), "s": ("allow", "session"), "d": ("allow", "domain"), "n": ("deny", "")}
+_KEYS = {
+    "a": ("allow", ""),
+    "s": ("allow", "session"),
+    "o": ("allow", "domain"),  # "on this site": the first letter of "domain" reads like a no
+    "d": ("deny", ""),
+    "n": ("deny", ""),
+}
 _CODES = {"protocol": USAGE, "security": SECURITY, "system": SYSTEM}
 _COLOURS = {"medium": YELLOW, "high": RED}
 _JSON = click.option("--json", "as_json", is_flag=True, help="For programs.")
@@ -42,7 +48,7 @@ def approvals(ctx: click.Context, watch: bool, as_json: bool) -> int | None:
 @click.option("--domain", "scope", flag_value="domain", help="Everything on this domain, until its session ends.")
 @_JSON
 def allow(ident: str, scope: str | None, as_json: bool) -> int:
-    """Say yes, to this call only unless told otherwise."""
+    """Say yes. Without an option it reaches as far as `pilothouse approvals` says on the question's line `allow`."""
     return _told(lambda: _answer(ident, "allow", scope or "", as_json=as_json))
 
 
@@ -222,6 +228,8 @@ def described(question: Entry) -> str:
     lines += [f"  page     {_quoted(url)}" for url in question["urls"]]
     lines += [f"  {plain(name):<8} {_quoted(value)}" for name, value in question["args"].items()]
     lines.append(f"  asked by the key {plain(question['caller'])}{_where(question)}")
+    if question.get("scopes"):
+        lines.append(f"  allow    {_reaches(question)}")
     if "expires_in_s" in question:
         lines.append(f"  {question['expires_in_s']:.0f} s left; then it is denied")
     return "\n".join(lines)
@@ -233,18 +241,30 @@ def _where(question: Entry) -> str:
     return f" in session {plain(question['session'])[:10]}, {plain(question['browser'])} browser"
 
 
+def _reaches(question: Entry) -> str:
+    """What a plain `allow` would allow, and what its options would."""
+    usual, *more = question["scopes"]
+    options = [f"; --{scope}: {_reach(scope, question)}" for scope in more]
+    return _reach(usual, question) + "".join(options)
+
+
+def _reach(scope: str, question: Entry) -> str:
+    return {
+        "session": f"{plain(question['tool'])} until the session ends",
+        "domain": f"on {plain(question['domain'])} until the session ends",
+    }.get(scope, "this call, once")
+
+
 def _choices(question: Entry) -> str:
-    usual = "allow this domain for the session" if question["scopes"][0] == "domain" else "allow once"
-    choices = [f"[a] {usual}"]
-    if "session" in question["scopes"]:
-        choices.append(f"[s] allow {plain(question['tool'])} for this session")
-    if "domain" in question["scopes"] and question["scopes"][0] != "domain":
-        choices.append(f"[d] allow on {plain(question['domain'])} for this session")
-    return "  ".join([*choices, "[n] no"])
+    usual, *more = question["scopes"]
+    letters = {scope: key for key, (_, scope) in _KEYS.items() if scope}
+    choices = [f"[{letters[scope]}] allow {_reach(scope, question)}" for scope in more if scope in letters]
+    return "  ".join([f"[a] allow {_reach(usual, question)}", *choices, "[d] or [n] deny"])
 
 
 def _ended(ended: Entry) -> str:
-    how = {"session": " for its session", "domain": f" for {plain(ended['domain'])}"}.get(ended.get("scope") or "", "")
+    scope = ended.get("scope") if ended["outcome"] == "allowed" else ""
+    how = f": {_reach(scope, ended)}," if scope else ""
     by = f" by {plain(ended['by'])}" if ended.get("by") else f": {plain(ended.get('why_ended', ''))}"
     return f"{ended['id']} {plain(ended['tool'])} {ended['outcome']}{how}{by}"
 

@@ -89,7 +89,20 @@ def examine() -> Iterator[Finding]:
     except Failure as failure:
         yield Finding("config.toml", "fail", failure.message, "mend it; docs/options.md lists every option")
     patient = Patient(home, config)
-    for check in (_home, _keys, _policy, _profiles, _disk, _daemon, _port, _chrome, _sandbox, _shared_memory, _clients):
+    for check in (
+        _home,
+        _keys,
+        _vault,
+        _policy,
+        _profiles,
+        _disk,
+        _daemon,
+        _port,
+        _chrome,
+        _sandbox,
+        _shared_memory,
+        _clients,
+    ):
         yield from check(patient)
     yield Finding("extension", "note", "not installed yet: comes with a later version")
 
@@ -178,6 +191,14 @@ def _keys(patient: Patient) -> Iterator[Finding]:
             yield Finding(name, "fail", "empty", f"rm {path}, then `pilothouse stop`: a new one is made")
         else:
             yield Finding(name, "ok", "present, 0600")
+
+
+def _vault(patient: Patient) -> Iterator[Finding]:
+    from pilothouse.guard.vault import Vault, system_keyring
+
+    if why := Vault(patient.home, system_keyring).problem():
+        mending = "put state.key back, or begin without them: pilothouse secret start-anew"
+        yield Finding("secrets", "warn", f"saved states and secrets cannot be opened: {why}", mending)
 
 
 def _profiles(patient: Patient) -> Iterator[Finding]:

@@ -100,16 +100,18 @@ def tail(as_json: bool, limit: int, live: bool, **asked: Any) -> int:
 def verify(files: tuple[Path, ...], seen: tuple[str, ...], as_json: bool) -> int:
     """Was anything changed, taken out or put in? The exit code is 1 if so, or if there is no log.
 
-    FILES are exports or copies, oldest first; without them this home's log is read.
+    FILES are exports or copies, oldest first; without them this home's log is read. A file may begin anywhere: then it
+    is called unbroken, not whole, because nothing in it proves what was before.
     """
     report = chain.verify(files, part=True, seen=seen) if files else chain.verify_log(_path(), seen=seen)
     missing = [one for one in seen if one not in report.seen]
-    whole = report.whole and not missing and report.records > 0
+    unbroken = report.whole and not missing and report.records > 0
     if as_json:
-        click.echo(json.dumps({"whole": whole, "missing": missing, **msgspec.to_builtins(report)}))
+        told = {"whole": unbroken and report.is_begun, "unbroken": unbroken, "missing": missing}
+        click.echo(json.dumps({**told, **msgspec.to_builtins(report)}))
     else:
-        _tell(report, missing, whole=whole)
-    return show.OK if whole else show.TROUBLE
+        _tell(report, missing, unbroken=unbroken)
+    return show.OK if unbroken else show.TROUBLE
 
 
 @log.command()
@@ -166,7 +168,7 @@ def _export(out: BinaryIO, since: str) -> int:
     return count
 
 
-def _tell(report: chain.Report, missing: list[str], *, whole: bool) -> None:
+def _tell(report: chain.Report, missing: list[str], *, unbroken: bool) -> None:
     if not report.records:
         click.echo(show.paint("there is no log", show.RED, sys.stdout))
         return
@@ -174,17 +176,24 @@ def _tell(report: chain.Report, missing: list[str], *, whole: bool) -> None:
         click.echo(f"{show.paint('broken', show.RED, sys.stdout)} {fault} (sound up to record {fault.after})")
     for one in missing:
         click.echo(f"{show.paint('missing', show.RED, sys.stdout)} no record has the hash {records.plain(one)}")
-    click.echo(f"{'whole' if whole else 'NOT whole'}: {report.records} records, {report.first} to {report.last}")
+    said = "NOT whole" if not unbroken else "whole" if report.is_begun else "unbroken"
+    click.echo(f"{said}: {report.records} records, {report.first} to {report.last}")
+    if unbroken and not report.is_begun:
+        click.echo(f"what was before record {report.first} is not in this file, and nothing here proves it")
     if report.dropped:
         click.echo(
             f"older ones, up to record {report.dropped}, were dropped by log.retention_days, and that is recorded"
         )
     if report.torn:
         click.echo(f"{report.torn} half-written by a daemon that was killed, and recorded as such")
-    if report.unfinished:
-        click.echo(f"{len(report.unfinished)} calls have no end: they run now, or a daemon ended under them")
+    if count := len(report.unfinished):
+        calls = "1 call has" if count == 1 else f"{count} calls have"
+        click.echo(f"{calls} no end: still running, or a daemon ended meanwhile")
     click.echo(f"last: {records.plain(report.last_time)} {report.digest}")
-    click.echo("only the end can be cut off unseen: note the last hash, and give it to --seen next time")
+    if unbroken:
+        click.echo("an end that was cut off cannot be seen: note the last hash, and give it to --seen next time")
+    else:
+        click.echo("keep the files as they are, and compare them with a backup or an export")
 
 
 class _Follower:

@@ -93,7 +93,7 @@ def check(file: str | None, as_json: bool) -> int:
 @_command
 def test(url: str, tool: str, browser: str, mode: str, as_json: bool) -> int:
     """What would happen at URL?"""
-    asked = {"url": url, "tool": tool, "browser": browser, "mode": mode}
+    asked = {"url": url, "tool": tool.replace("-", "_"), "browser": browser, "mode": mode}
     told = person.ask("POST", "/api/policy/test", asked) if _runs() else _explained(asked)
     click.echo(json.dumps(told) if as_json else _said(told))
     return 0
@@ -267,6 +267,13 @@ def _rule(rule: Entry) -> str:
     return f"{rule['host']}: {'; '.join(more)} (set by {', '.join(filter(None, (rule['by'], rule['at'])))})"
 
 
+_VERDICTS = {"allow": "it is allowed", "ask": "a person is asked each time", "deny": "it is denied"}
+_RISKY = {
+    "medium": "passwords, deleting, sending, pages of payment …",
+    "high": "cards, paying, deleting an account, your own patterns …",
+}
+
+
 def _said(told: Entry) -> str:
     lines = [told["url"]]
     for name, decisions in told["says"].items():
@@ -276,4 +283,6 @@ def _said(told: Entry) -> str:
             lines.append(f"{name}: {one['verdict']} by {one['rule']}{why}{once}")
             if one["line"] and one["verdict"] != "allow":
                 lines += [f"    {line}" for line in one["line"].splitlines()]
+        for risk, verdict in told["riskier"].get(name, {}).items():
+            lines.append(f"    but {_VERDICTS[verdict]} where what it acts on has {risk} risk ({_RISKY[risk]})")
     return "\n".join(lines)

@@ -19,6 +19,8 @@ Record = dict[str, Any]
 _AGO = re.compile(r"(\d{1,6})\s*([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _MAX_SHOWN = 120
+_REFUSALS = {"denied", "approval_denied", "unauthorized"}  # also of a call that had begun
+_REFUSED_NOTES = {"over_limit", "door_refused", "answer_ignored"}
 
 
 class Wanted(NamedTuple):
@@ -32,13 +34,16 @@ class Wanted(NamedTuple):
 
     def wants(self, record: Record) -> bool:
         """Of a record that begins something; how it ended belongs to it."""
+        about = {**record, **_table(record, "told")}
         return (
             str(record["time"]) >= self.since
-            and str(record.get("session", "")).startswith(self.session)
-            and self.tool in ("", record.get("tool"))
-            and self.caller in ("", record.get("caller"), _table(record, "told").get("caller"))
-            and (not self.refused or record["event"] == "refused" or record.get("kind") == "over_limit")
+            and str(about.get("session", "")).startswith(self.session)
+            and self.tool in ("", about.get("tool"))
+            and self.caller in ("", about.get("caller"))
         )
+
+    def wants_deed(self, deed: "Deed") -> bool:
+        return self.wants(deed.record) and (not self.refused or deed.is_refused)
 
 
 class Deed(NamedTuple):
@@ -46,6 +51,15 @@ class Deed(NamedTuple):
 
     record: Record
     end: Record | None
+
+    @property
+    def is_refused(self) -> bool:
+        record, ended = self.record, self.end or {}
+        return (
+            record["event"] == "refused"
+            or ended.get("outcome") in _REFUSALS
+            or (record["event"] == "note" and record.get("kind") in _REFUSED_NOTES)
+        )
 
 
 class Selection(NamedTuple):
@@ -79,8 +93,8 @@ def select(path: Path, wanted: Wanted, limit: int) -> Selection:
         every = [record for _, record in lines if record]
         last = max([last, *(one["n"] for one in every)])
         ends |= {one["of"]: one for one in every if one["event"] == "after"}
-        begun = [one for one in every if one["event"] != "after" and wanted.wants(one)]
-        found = [*(Deed(one, ends.get(one["n"])) for one in begun), *found]
+        deeds = [Deed(one, ends.get(one["n"])) for one in every if one["event"] != "after"]
+        found = [*(one for one in deeds if wanted.wants_deed(one)), *found]
         if limit and len(found) >= limit:
             break
     return Selection(found[-limit:] if limit else found, bad, last)
@@ -91,13 +105,14 @@ def pair(records: Iterable[Record], wanted: Wanted) -> Iterator[Deed]:
     open_: dict[int, Record] = {}
     for record in records:
         if record["event"] == "after":
-            if begun := open_.pop(record["of"], None):
-                yield Deed(begun, record)
-        elif wanted.wants(record):
-            if record["event"] == "before":
-                open_[record["n"]] = record
-            else:
-                yield Deed(record, None)
+            begun = open_.pop(record["of"], None)
+            deed = Deed(begun, record) if begun else None
+        elif record["event"] == "before":
+            open_[record["n"]], deed = record, None
+        else:
+            deed = Deed(record, None)
+        if deed and wanted.wants_deed(deed):
+            yield deed
 
 
 def line(deed: Deed) -> str:
@@ -126,6 +141,7 @@ def _call(deed: Deed) -> str:
         paint(plain(record.get("tool", "")), BOLD, sys.stdout),
         *_arguments(record),
         *_circumstances(record),
+        *([f"because {plain(end['why'])}"] if end and end.get("why") else []),
         *([f"{end['ms']:g} ms"] if end and isinstance(end.get("ms"), int | float) else []),
     ]
     who = ", ".join(plain(record[name])[:32] for name in ("caller", "session") if record.get(name))

@@ -7,6 +7,7 @@ home's lock is held until all is in its place.
 import contextlib
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from pilothouse.errors import Failure
 from pilothouse.guard import chain
 from pilothouse.guard.audit import NAME, Audit
 from pilothouse.guard.rules import read_rules
+from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory
 from pilothouse.instance import Claim, StartError
 
@@ -56,6 +58,10 @@ def restore(file: Path, force: bool, accept_broken_log: bool) -> int:
     click.echo(f"{len(members)} files are back, the log up to record {report.last}")
     if aside:
         click.echo(f"what was there before is in {aside}")
+    if why := Vault(home, system_keyring).problem():
+        click.echo(show.paint(f"but saved states and secrets cannot be opened: {why}", show.YELLOW, sys.stdout))
+        click.echo("- a backup made with --with-keys has the key, unless it lies in the system's keyring")
+        click.echo("- `pilothouse secret start-anew` begins without the secrets")
     return show.OK
 
 

@@ -106,6 +106,19 @@ def remove(name: str, as_json: bool) -> int:
     return 0
 
 
+@secret.command(name="start-anew")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@_command
+def start_anew(yes: bool, as_json: bool) -> int:
+    """Begin without the secrets, when their key is gone. The file that cannot be opened is kept aside."""
+    if not yes and not click.confirm("Begin without the registered secrets? They have to be set again", err=True):
+        return show.TROUBLE
+    done = person.ask("DELETE", "/api/secrets")
+    told = f"there are no secrets now; what could not be opened is in {done['aside']}"
+    click.echo(json.dumps(done) if as_json else told)
+    return 0
+
+
 def _value(name: str) -> str:
     if sys.stdin.isatty():
         return str(click.prompt(f"Value of {name}", hide_input=True, confirmation_prompt=True))

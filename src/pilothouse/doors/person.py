@@ -58,4 +58,6 @@ class PersonOnly:
 
     def _tried(self, who: str, method: str, path: str) -> None:
         self._tries.count(who)
-        self._record.note("door_refused", who=who, method=method, path=path[:200])
+        caller = who.removeprefix("agent:")
+        why = "only a person may do this"
+        self._record.note("door_refused", caller=caller, method=method, path=path[:200], why=why)

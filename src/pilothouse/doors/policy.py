@@ -71,6 +71,7 @@ class PolicyDoor:
         self._rulebook = rulebook
         self._registry = registry
         self._audit = audit
+        self._person = person
 
     def routes(self) -> list[Route]:
         return [

@@ -36,6 +36,10 @@ def secret_routes(secrets: Secrets, audit: Audit, only: PersonOnly) -> list[Rout
     async def listed(scope: Scope, receive: Receive) -> Response:
         return told({"secrets": msgspec.to_builtins(await asyncio.to_thread(secrets.entries))})
 
+    async def begun_anew(scope: Scope, receive: Receive) -> Response:
+        """Only when they cannot be opened: then all that can be done is to begin without them."""
+        return told({"aside": str(await _recorded(audit, "secret start-anew", {}, secrets.start_anew))})
+
     async def put(scope: Scope, receive: Receive) -> Response:
         return told(await _set(scope, secrets, audit))
 
@@ -45,7 +49,7 @@ def secret_routes(secrets: Secrets, audit: Audit, only: PersonOnly) -> list[Rout
         return told({"removed": name})
 
     return [
-        Route("/api/secrets", Address(only.check, GET=listed)),
+        Route("/api/secrets", Address(only.check, GET=listed, DELETE=begun_anew)),
         Route("/api/secrets/{name}", Address(only.check, PUT=put, DELETE=removed)),
     ]
 

@@ -86,10 +86,10 @@ class Audit:
             await self._keep(number)
         return number
 
-    def after(self, number: int, *, outcome: str, duration_ms: float, rule: str = "") -> None:
-        """Record how it ended; `rule` is what kept the answer back, if something did."""
+    def after(self, number: int, *, outcome: str, duration_ms: float, why: str = "") -> None:
+        """Record how it ended; `why` it was refused while it ran, if it was."""
         fields = {"event": "after", "of": number, "outcome": outcome, "ms": round(duration_ms, 1)}
-        self._record_or_keep(fields | ({"rule": rule} if rule else {}))
+        self._record_or_keep(fields | ({"why": for_log(_short(why, 0))} if why else {}))
 
     def refused(
         self,
@@ -104,7 +104,7 @@ class Audit:
         told = {"event": "refused", "outcome": outcome, "why": for_log(_short(why, 0))}
         self._record_or_keep(_before(question) | _judged(decision, approved) | told)
 
-    def limited(self, caller: str, why: str) -> None:
+    def limited(self, caller: str, why: str, *, tool: str = "", session: str = "") -> None:
         """A caller beyond its limits gets a line a minute, not one for each call: else it could fill the disk."""
         now = time.monotonic()
         began, left_out = self._limited.get(caller, (-LIMITED_EVERY_S, 0))
@@ -112,7 +112,7 @@ class Audit:
             self._limited[caller] = (began, left_out + 1)
             return
         self._limited[caller] = (now, 0)
-        self.note("over_limit", caller=caller, why=why, left_out=left_out)
+        self.note("over_limit", caller=caller, tool=tool, session=session, why=why, left_out=left_out)
 
     def note(self, kind: str, **fields: Any) -> None:
         """Record something that is no call, such as a key that tried a door of the person's."""

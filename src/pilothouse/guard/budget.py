@@ -62,7 +62,7 @@ def _used_up(step_budget: int) -> Failure:
         "over_limit",
         f"this session has made its {step_budget} steps; they do not come back",
         details={"step_budget": step_budget},
-        suggestions=["close_session, and tell your person what is left to do", "step_budget in policy.toml raises it"],
+        suggestions=["tell your person what is left to do", "only they can raise it: step_budget in policy.toml"],
         retryable=False,
     )
 

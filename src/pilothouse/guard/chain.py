@@ -49,7 +49,10 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct):
-    """What `verify` found; the chain is whole when there are no faults. `seen` are those of the asked hashes."""
+    """What `verify` found; the chain is whole when there are no faults. `seen` are those of the asked hashes.
+
+    `is_begun` is false for a part of a log: nothing proves what was before its first record.
+    """
 
     records: int = 0
     first: int = 0
@@ -58,6 +61,7 @@ class Report(msgspec.Struct):
     digest: str = START
     torn: int = 0
     dropped: int = 0
+    is_begun: bool = True
     unfinished: list[int] = []
     faults: list[Fault] = []
     seen: list[str] = []
@@ -214,7 +218,8 @@ class _Reader:
         report = self.report
         if self._bad_place:
             self._fault(self._bad_place, "changed, or no record")
-        if report.records and not part and self._before_first not in self._dropped | {Link(0, START)}:
+        report.is_begun = self._before_first in self._dropped | {Link(0, START)}
+        if report.records and not part and not report.is_begun:
             why = f"the log begins with record {report.first}, and nothing says where those before are"
             file, line = self._first_place
             report.faults.insert(0, Fault(file, line, 0, why))

@@ -10,10 +10,12 @@ import msgspec
 from pilothouse.errors import Failure
 from pilothouse.guard.address import check_url
 from pilothouse.guard.patterns import LISTABLE
-from pilothouse.guard.policy import Decision, Policy, Question
+from pilothouse.guard.policy import Decision, Policy, Question, Risk
 from pilothouse.tool import Access, Tool
 
 _KINDS = {"read": Access.READ, "write": Access.WRITE, "sensitive": Access.SENSITIVE}
+_RISKY: tuple[Risk, ...] = ("medium", "high")
+_RISKS: dict[Access, Risk] = {Access.READ: "none", Access.WRITE: "none", Access.SENSITIVE: "medium"}
 
 
 def explained(policy: Policy, url: str, *, tool: Tool | None, browser: str, mode: str) -> dict[str, Any]:
@@ -24,11 +26,22 @@ def explained(policy: Policy, url: str, *, tool: Tool | None, browser: str, mode
         if failure.code != "denied":
             raise
         said = Decision("deny", str(failure.details.get("rule", "built in")), why=failure.message)
-        return {"url": url, "says": {"any": [msgspec.to_builtins(said)]}}
+        return {"url": url, "says": {"any": [msgspec.to_builtins(said)]}, "riskier": {}}
     kinds = {tool.name: tool.access} if tool else _KINDS
-
-    def said_of(name: str, access: Access) -> list[dict[str, Any]]:
+    told: dict[str, Any] = {"url": address, "says": {}, "riskier": {}}
+    for name, access in kinds.items():
         question = Question("", "", name, access, {}, browser=browser, mode=mode, urls=(address,))
-        return [msgspec.to_builtins(one) for one in policy.weigh(question)]
+        said = policy.weigh(question) if tool else policy.weigh_as(question, _RISKS[access])
+        told["says"][name] = [msgspec.to_builtins(one) for one in said]
+        if access is Access.WRITE:
+            told["riskier"][name] = _riskier(policy, question, said[-1])
+    return told
 
-    return {"url": address, "says": {name: said_of(name, access) for name, access in kinds.items()}}
+
+def _riskier(policy: Policy, question: Question, said: Decision) -> dict[str, str]:
+    """The verdicts that are stricter when what is pressed or filled has a risk: nobody knows before it is there."""
+    verdicts = {risk: policy.weigh_as(question, risk)[-1] for risk in _RISKY}
+    other = {
+        risk: one for risk, one in verdicts.items() if (one.verdict, one.once_for) != (said.verdict, said.once_for)
+    }
+    return {risk: one.verdict for risk, one in other.items()}

@@ -10,7 +10,7 @@ from collections.abc import Collection
 import msgspec
 
 from pilothouse.guard.address import forbidden, is_local_name, is_loopback, is_metadata_name, literal
-from pilothouse.guard.patterns import LISTABLE, NOWHERE, Place, is_private, place_of
+from pilothouse.guard.patterns import LISTABLE, NOWHERE, Place, is_private, place_of, read_pattern
 from pilothouse.guard.question import Decision, Risk, Verdict
 from pilothouse.guard.rules import Rule, Rules
 from pilothouse.tool import Access
@@ -149,7 +149,7 @@ class Judge:
         if verdict == "allow":
             return msgspec.structs.replace(visit, risk=risk)
         what, where = ("a sensitive action" if sensitive else "a change"), _where(place)
-        line = _table(where, "write = true") if where else ""
+        line = self._remedy(rule, place, sensitive=sensitive, risk=risk, verdict=verdict)
         if verdict == "deny":
             told = f"{self._by_template} forbids {what}{f' on {where}' if where else ''}"
             return Decision("deny", self._by_template, risk, told, line)
@@ -157,6 +157,18 @@ class Judge:
         once = f"{where} (changes)" if where and not each_time else ""
         told = why or f"{what}{f' on {where}' if where else ''}"
         return Decision("ask", self._asker(rule), risk, told, line, once)
+
+    def _remedy(self, rule: Rule | None, place: Place | None, *, sensitive: bool, risk: Risk, verdict: Verdict) -> str:
+        """A line of policy.toml that would make it milder, tried out; empty if a rule can not."""
+        if rule is not None:
+            better = msgspec.structs.replace(rule, write=True, approval=False)
+            line = f"{'approval = false' if rule.approval else 'write = true'}  # {rule.name}"
+        elif where := _where(place):
+            better, line = Rule(read_pattern(where), write=True), _table(where, "write = true")
+        else:
+            return ""
+        said = self._sensitive(better, place, risk) if sensitive else self._write(better, place)
+        return line if said != verdict else ""
 
     def _unwritable(self, rule: Rule | None, risk: Risk) -> Decision | None:
         if self.mode == "readonly":

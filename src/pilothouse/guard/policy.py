@@ -61,8 +61,11 @@ class Policy:
     def weigh(self, question: Question) -> tuple[Decision, ...]:
         """Everything that stands between a question and its yes: one denial, or all that a person must be asked
         (several domains are several questions), or one decision that allows it."""
+        return self.weigh_as(question, *self._assess(question, self.rules.compiled))
+
+    def weigh_as(self, question: Question, risk: Risk, why: str = "") -> tuple[Decision, ...]:
+        """The same, if its risk were this one."""
         judge = self._judge(question.browser, question.mode)
-        risk, why = self._assess(question, self.rules.compiled)
         urls = dict.fromkeys((*question.urls, *(aim.url for aim in question.aims if aim.url)))
         said = [judge.judge(url, question.access, risk, why) for url in urls]
         if not said or question.is_wide:

@@ -62,7 +62,7 @@ def denial(decision: Decision, what: str = "") -> Failure:
     """A decision against it, as what the caller is told: the rule, and what a person could write."""
     why = decision.why or f"{decision.rule} forbids it"
     details = {"rule": decision.rule} | ({"line": decision.line} if decision.line else {})
-    hint = "only a person can change that: details.line shows what would allow it, in policy.toml"
+    hint = "only a person can change that, by what details.line shows, in policy.toml"
     return Failure(
         "denied",
         f"{what}: {why}" if what else why,

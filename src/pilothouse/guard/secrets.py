@@ -18,9 +18,9 @@ from pilothouse.errors import Failure
 from pilothouse.guard.address import authority, is_local_name, is_loopback, literal
 from pilothouse.guard.domains import Domains, read_domains
 from pilothouse.guard.known import known
-from pilothouse.guard.vault import Vault
+from pilothouse.guard.vault import BOX, Vault
 
-FILE = "secrets.box"
+FILE = BOX
 MOST = 200
 MAX_DOMAINS = 50
 MIN_CHARS, MAX_CHARS = 4, 2000
@@ -98,6 +98,21 @@ class Secrets:
             raise Failure("not_found", f"there is no secret {name[:64]!r}", suggestions=["`secret list` names them"])
         self._change(lambda kept: {key: one for key, one in kept.items() if key != name})
 
+    def start_anew(self) -> Path:
+        """Without those that cannot be opened any more: their file is put aside, in case its key is found again."""
+        with self._changing:
+            try:
+                self._loaded()
+            except Failure as failure:
+                if failure.retryable:
+                    raise
+                aside = self._path.with_name(f"{FILE}.unreadable-{time.time_ns()}")
+                self._path.rename(aside)
+                self._take({})
+                return aside
+        hint = "`secret remove` forgets one"
+        raise Failure("bad_request", "the secrets can be opened: there is no need to start anew", suggestions=[hint])
+
     def reveal(self, name: str, origin: str) -> tuple[str, bool]:
         """The value for a document of that origin, and whether any field may hold it; `denied` if it may not."""
         kept = self._loaded()
@@ -110,19 +125,29 @@ class Secrets:
                 "denied",
                 f"the secret {name} is not typed here: {why}",
                 details={"rule": f"secret {name}", "domains": list(secret.domains), "origin": origin[:300]},
-                suggestions=["go to a page of its own domains", "or a person adds this one: pilothouse secret set"],
+                suggestions=["go to a page of its own domains", f"or a person adds this one: {_to_set(secret)}"],
             )
         return secret.value, secret.any_field
 
     def _loaded(self) -> dict[str, Secret]:
         if self._kept is None:
-            sealed = self._vault.open(self._path)
+            sealed = self._sealed()
             try:
                 kept = msgspec.json.decode(sealed, type=list[Secret]) if sealed else []
             except msgspec.MsgspecError:
                 raise Failure("system", f"{self._path} is of another version") from None
             self._take({one.name: one for one in kept})
         return self._kept or {}
+
+    def _sealed(self) -> bytes:
+        try:
+            return self._vault.open(self._path)
+        except Failure as failure:
+            if failure.retryable:  # a keyring that is locked now
+                raise
+            hints = [*failure.suggestions, "a person can begin without them: pilothouse secret start-anew"]
+            why = f"the registered secrets cannot be opened: {failure.message}"
+            raise Failure("system", why, suggestions=hints) from None
 
     def _change(self, change: Callable[[dict[str, Secret]], dict[str, Secret]]) -> None:
         with self._changing:
@@ -185,9 +210,16 @@ def _is_own(host: str) -> bool:
     return is_local_name(host) or (address is not None and is_loopback(address))
 
 
+def _to_set(secret: Secret) -> str:
+    """The command that would keep it for one more host; the value is asked for again."""
+    domains = " ".join(f"--domain '{one}'" for one in secret.domains)
+    any_field = " --any-field" if secret.any_field else ""
+    return f"pilothouse secret set {secret.name} {domains} --domain HOST{any_field}"
+
+
 def _unknown(name: str, here: list[str]) -> Failure:
     given = f"this page can be given: {', '.join(here[:20])}"
-    hint = given if here else "a person registers one: pilothouse secret set"
+    hint = given if here else f"a person registers one: pilothouse secret set {name} --domain HOST"
     literally = "to type these very letters, type `secret:` first and the rest with clear=false"
     message, details = f"there is no secret {name!r}", {"names": here[:20]}
     return Failure("not_found", message, details=details, suggestions=[hint, literally])

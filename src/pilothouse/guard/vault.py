@@ -24,6 +24,7 @@ from pilothouse.guard.known import known
 from pilothouse.written import create, replace
 
 MAX_BYTES = 64_000_000
+BOX = "secrets.box"  # the registered secrets
 _MAGIC = b"pilothouse-state-1\n"
 _NONCE = 12
 _KEY_BYTES = 32
@@ -73,6 +74,18 @@ class Vault:
         sealed = _read(path, MAX_BYTES + 1000)
         return b"" if sealed is None else self._opened(f"/{path.name}", sealed)
 
+    def problem(self) -> str:
+        """Why what is kept here cannot be opened; empty if it can be, or if there is nothing."""
+        box = self._home / BOX
+        try:
+            if box.exists():
+                self.open(box)
+            elif self.names():
+                self._cipher(making=False)
+        except Failure as failure:
+            return failure.message
+        return ""
+
     def _sealed(self, name: str, data: bytes) -> bytes:
         nonce = secrets.token_bytes(_NONCE)
         return _MAGIC + nonce + self._cipher(making=True).encrypt(nonce, data, _bound_to(name))
@@ -115,7 +128,7 @@ class Vault:
         try:
             kept = keyring.get_password(_SERVICE, self._account) if keyring else None
         except Exception as error:  # keyrings fail in many ways: no backend, locked, no session bus
-            if self.names() or (self._home / "secrets.box").exists():
+            if self.names() or (self._home / BOX).exists():
                 raise _locked(error) from None  # a new key would shut the old states for ever
             keyring, kept = None, None
             _log.warning("the system's keyring does not work (%s): the key is kept in a file", type(error).__name__)
@@ -125,8 +138,8 @@ class Vault:
             return self._made(keyring)
         raise Failure(
             "system",
-            "the key of the saved states is gone",
-            suggestions=["the states cannot be opened any more; save them again"],
+            "the key of the saved states and secrets is gone",
+            suggestions=["put state.key back: a backup made with --with-keys has it", "or save the states again"],
         )
 
     def _decoded(self, text: bytes) -> bytes:
@@ -186,7 +199,7 @@ def _locked(error: Exception) -> Failure:
 
 def _unreadable(name: str, why: str) -> Failure:
     what = f"the file {name[1:]}" if name.startswith("/") else f"the state {name!r}"
-    hint = "remove it, and set what was in it again" if name.startswith("/") else "save it again"
+    hint = "put back its key, state.key, or the file as it was" if name.startswith("/") else "save it again"
     return Failure("system", f"{what} cannot be opened: {why}", suggestions=[hint])
 
 

@@ -29,6 +29,12 @@ def test_a_domain_is_every_address_that_rules_tell_apart(place: str, rule: str, 
     assert set(sites(place, read_rules(f'[[rules]]\nhost = "{rule}"'))) == BOTH | more
 
 
+@pytest.mark.parametrize("place", ["::1", "[::1]"])
+def test_an_ipv6_address(place: str):
+    urls = ["http://[::1]/", "https://[::1]/", "http://[::1]:3000/", "https://[::1]:3000/"]
+    assert sites(place, read_rules('[[rules]]\nhost = "[::1]:3000"')) == urls
+
+
 def test_an_address_is_itself():
     assert sites("http://shop.test:3000", read_rules("")) == ["http://shop.test:3000"]
 

@@ -12,9 +12,9 @@ def sites(place: str, rules: Rules) -> list[str]:
     """One address for every rule that could hold there, and one for each scheme. An address is one site."""
     if "://" in place:
         return [place]
-    found = place_of(f"http://{place.lstrip('.')}/")
-    if found is None:
-        return [f"http://{place.lstrip('.')}/"]  # which nobody may
+    first = f"http://{_shown(place.lstrip('.').strip('[]'))}/"
+    if (found := place_of(first)) is None:
+        return [first]  # which nobody may
     host, below = one_spelling(found.host), place.startswith(".")
     hosts = [(host, one) for one in rules.rules] + ([(_inside(one, host), one) for one in rules.rules] if below else [])
     ruled = [url for name, one in hosts if name for url in _addresses(name, one.pattern)]

@@ -43,11 +43,14 @@ class LiveAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def approval_routes(approvals: Approvals, person: PersonOnly) -> list[BaseRoute]:
     async def listed(scope: Scope) -> Shown:
-        return {"pending": approvals.pending(), "recent": approvals.recent()}
+        return {"pending": approvals.pending(), "recent": approvals.recent(), "denied": approvals.denied()}
 
     async def answered(scope: Scope) -> Shown:
         given = _read(scope["pilothouse.body"], Answer)
         return await approvals.answer(scope["path_params"]["id"], given.answer, given.scope, by=PERSON)
+
+    async def lifted(scope: Scope) -> Shown:
+        return approvals.lift(scope["path_params"]["id"])
 
     async def granted(scope: Scope) -> Shown:
         return {"grants": approvals.grants()}
@@ -58,7 +61,7 @@ def approval_routes(approvals: Approvals, person: PersonOnly) -> list[BaseRoute]
     return [
         WebSocketRoute("/api/approvals/live", _Live(approvals, person)),
         Route("/api/approvals", _Door(person, GET=listed)),
-        Route("/api/approvals/{id}", _Door(person, POST=answered)),
+        Route("/api/approvals/{id}", _Door(person, POST=answered, DELETE=lifted)),
         Route("/api/grants", _Door(person, GET=granted)),
         Route("/api/grants/{id}", _Door(person, DELETE=revoked)),
     ]

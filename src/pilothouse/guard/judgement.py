@@ -15,7 +15,7 @@ import msgspec
 
 from pilothouse.guard.address import forbidden, is_local_name, is_loopback, is_metadata_name, literal
 from pilothouse.guard.patterns import LISTABLE, NOWHERE, Place, is_private, place_of, read_pattern
-from pilothouse.guard.question import Decision, Risk, Verdict
+from pilothouse.guard.question import CHANGES, Decision, Risk, Verdict
 from pilothouse.guard.rules import Rule, Rules
 from pilothouse.tool import Access
 
@@ -168,7 +168,7 @@ class Judge:
             told = f"{self._by_template} forbids {what}{f' on {where}' if where else ''}"
             return Decision("deny", self._by_template, risk, told, line)
         each_time = sensitive or risk == "high" or (rule is not None and rule.approval)
-        once = f"{where} (changes)" if where and not each_time else ""
+        once = f"{where}{CHANGES}" if where and not each_time else ""
         told = why or f"{what}{f' on {where}' if where else ''}"
         return Decision("ask", self._asker(rule), risk, told, line, once)
 

@@ -76,3 +76,12 @@ async def test_a_cross_closes(agent: Agent, site: PageServer) -> None:
     page = """<form><input autocomplete=cc-number>
         <button type=button onclick="document.title = 'sent'">✕</button></form>"""
     assert not await is_asked(agent, site, page, "click", target="button")
+
+
+@pytest.mark.parametrize("target", ["#a", "label"])
+async def test_a_field_of_a_card_form_may_be_clicked(agent: Agent, site: PageServer, target: str) -> None:
+    street = "<label>Street <input id=a onfocus=\"document.title = 'sent'\"></label>"
+    page = FORM.format(f"{street}<input autocomplete=cc-number><button>Next</button>")
+    assert not await is_asked(agent, site, page, "click", target=target)
+    label = FORM.format("<label>Next <input type=submit value=Go></label><input autocomplete=cc-number>")
+    assert await is_asked(agent, site, label, "click", target="label")

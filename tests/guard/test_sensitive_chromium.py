@@ -94,3 +94,12 @@ async def test_the_same_element_in_other_words_is_denied_unasked(agent: Agent, s
     assert await said(agent, "click", target="#other") == "approval_pending"
     agent.gate.approvals.lift(question["id"])
     assert await said(agent, "click", target="button#buy") == "approval_pending"
+
+
+@pytest.mark.parametrize("target", ["#a", "label"])
+async def test_a_field_of_a_card_form_may_be_clicked(agent: Agent, site: PageServer, target: str) -> None:
+    street = "<label>Street <input id=a onfocus=\"document.title = 'sent'\"></label>"
+    page = FORM.format(f"{street}<input autocomplete=cc-number><button>Next</button>")
+    assert not await is_asked(agent, site, page, "click", target=target)
+    label = FORM.format("<label>Next <input type=submit value=Go></label><input autocomplete=cc-number>")
+    assert await is_asked(agent, site, label, "click", target="label")

@@ -90,7 +90,7 @@ class Judge:
         rule = self.rules.of(place)
         visit = self._visit(place, rule, "write = true" if access in (Access.WRITE, Access.SENSITIVE) else "")
         if visit.verdict == "deny" or access in (Access.READ, Access.VISIT):
-            return msgspec.structs.replace(visit, risk=risk)
+            return self._there(visit, access, risk, why)
         return self._act(rule, place, access, risk, why, visit)
 
     def placeless(self, access: Access, risk: Risk = "none", why: str = "") -> Decision:
@@ -149,13 +149,19 @@ class Judge:
             return Decision("deny", self._by_default, why=f"no rule names {place.domain}", line=line)
         return Decision("ask", self._by_default, why=f"{place.domain} is new", line=line, once_for=place.domain)
 
+    def _there(self, visit: Decision, access: Access, risk: Risk, why: str) -> Decision:
+        """Addresses are no risk but by a person's own patterns: to open one of those asks each time."""
+        if visit.verdict == "deny" or access is not Access.VISIT or risk != "high":
+            return msgspec.structs.replace(visit, risk=risk)
+        return Decision("ask", "sensitive_patterns", risk, why)
+
     # Whether one may act there
 
     def _act(
         self, rule: Rule | None, place: Place | None, access: Access, risk: Risk, why: str, visit: Decision
     ) -> Decision:
         if access in (Access.READ, Access.VISIT):
-            return msgspec.structs.replace(visit, risk=risk)
+            return self._there(visit, access, risk, why)
         if refused := self._unwritable(rule, risk):
             return refused
         sensitive = is_sensitive(access, risk)

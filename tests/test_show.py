@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pilothouse.commands.show import show
+from pilothouse.commands.show import Progress, show
 from tests.promises import promise
 
 pytestmark = promise("E08")
@@ -36,3 +36,27 @@ def test_a_denial_shows_the_line_that_a_person_could_add(capsys: pytest.CaptureF
     told = {"text": "denied: no rule names shop.test", "data": {"error": error}, "images": [], "failed": True}
     assert show(told, as_json=False, output="") == 3
     assert capsys.readouterr().err.endswith('shop.test\n    [[rules]]\n    host = "shop.test"\n')
+
+
+def test_who_waits_for_a_person_is_told_once(capsys: pytest.CaptureFixture[str]):
+    progress = Progress()
+    for left in (60, 55):
+        told = f"waiting for approval of click (a1b2c3), {left} s left"
+        progress({"done": 1.2405e-08, "total": None, "message": told})
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "pilothouse approvals allow a1b2c3" in said
+    assert "e-08" not in said
+    assert progress.approval == "a1b2c3"
+    progress({"done": 1, "total": 2, "message": "navigate"})
+    assert progress.approval == ""
+
+
+def test_a_terminal_shows_how_far_it_is_without_odd_numbers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    progress = Progress()
+    progress({"done": 1.2405e-08, "total": None, "message": "waiting for approval of click (a1b2c3), 60 s left"})
+    assert "e-08" not in (said := capsys.readouterr().err)
+    assert said.endswith("\x1b[Kwaiting for approval of click (a1b2c3), 60 s left")

@@ -11,9 +11,10 @@ import pytest
 
 from pilothouse.errors import Failure
 from pilothouse.guard import approvals as room
-from pilothouse.guard.approvals import MAX_PENDING_PER_KEY, REPEAT_S, TIMEOUT_S, Approvals
+from pilothouse.guard.approvals import MAX_PENDING_PER_KEY, REPEAT_S, TIMEOUT_S, UNANSWERED_S, Approvals
 from pilothouse.guard.pending import Pending
 from pilothouse.guard.policy import Aim, Decision, Policy, Question
+from pilothouse.guard.question import CHANGES
 from pilothouse.guard.rules import read_rules
 from pilothouse.tool import Access
 from tests.promises import promise
@@ -151,7 +152,7 @@ async def test_another_act_after_a_denial_is_asked_about(approvals: Approvals):
     (call,) = await asked(approvals, QUESTION)
     await approvals.answer(only(approvals)["id"], "deny")
     await denied(call)
-    for question in (other(args={"target": "e2"}), other(aims=(Aim(role="link", name="Help"),)), other(session="s2")):
+    for question in (other(tool="type_text"), other(aims=(Aim(role="link", name="Help"),)), other(session="s2")):
         (call,) = await asked(approvals, question)
         assert len(approvals.pending()) == 1
         call.cancel()
@@ -317,6 +318,35 @@ async def test_what_is_asked_once_for_a_domain_is_answered_for_it(approvals: App
         with pytest.raises(Failure) as caught:
             await approvals.answer(only(approvals)["id"], "allow", scope)
         assert caught.value.code == "bad_request"
+    call.cancel()
+
+
+async def test_of_changes_on_a_domain_one_can_be_allowed_alone(approvals: Approvals):
+    changes = msgspec.structs.replace(NEW_DOMAIN, once_for=f"shop.test{CHANGES}")
+    (call,) = await asked(approvals, QUESTION, decision=changes)
+    assert only(approvals)["scopes"] == ["domain", "once"]
+    await approvals.answer(only(approvals)["id"], "allow", "once")
+    assert await call
+    assert approvals.grants() == []
+    (again,) = await asked(approvals, QUESTION, decision=changes)
+    assert only(approvals)
+    again.cancel()
+
+
+async def test_silence_is_a_no_for_a_minute_and_can_be_lifted(approvals: Approvals, clock: Clock, recorded: Recorded):
+    (call,) = await asked(approvals, QUESTION)
+    ident = only(approvals)["id"]
+    clock.now += TIMEOUT_S
+    approvals.sweep()
+    await denied(call, "nobody answered in time")
+    await denied(approvals.ask(QUESTION, ASK), "not asked again for 60 s")
+    assert [(one["id"], one["left_s"]) for one in approvals.denied()] == [(ident, UNANSWERED_S)]
+    approvals.lift(ident)
+    assert (approvals.denied(), recorded.kinds[-1]) == ([], "denial_lifted")
+    with pytest.raises(Failure):
+        approvals.lift(ident)
+    (call,) = await asked(approvals, QUESTION)
+    assert only(approvals)
     call.cancel()
 
 

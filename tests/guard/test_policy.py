@@ -134,6 +134,20 @@ def test_every_domain_of_a_call_is_asked_about():
     assert [one.once_for for one in said] == ["a.test", "b.test"]
 
 
+def test_to_open_an_address_that_fits_a_pattern_asks_each_time():
+    rules = Policy(read_rules('sensitive_patterns = ["(?i)delete.account"]'))
+
+    def said(access: Access, path: str) -> Decision:
+        url = f"https://shop.test/{path}"
+        return rules.weigh(Question("a", "s", "navigate", access, {"url": url}, urls=(url,)))[0]
+
+    asked = said(Access.VISIT, "delete-account?sure=1")
+    assert (asked.verdict, asked.risk, asked.rule, asked.once_for) == ("ask", "high", "sensitive_patterns", "")
+    assert "fits the pattern" in asked.why
+    assert said(Access.VISIT, "account").verdict == "allow"
+    assert said(Access.READ, "delete-account").verdict == "allow"
+
+
 def test_one_denial_is_enough():
     policy = Policy(read_rules('[[rules]]\nhost = "bad.test"\nread = false\n'))
     for urls in (("http://ok.test", "http://bad.test"), ("http://bad.test", "http://ok.test")):

@@ -200,3 +200,15 @@ async def test_a_new_secret_is_known_at_once(house: House, agent: Agent, site: P
     assert "[secret:fresh]" in await agent.text("get_page_text")
     house.secrets.remove("fresh")
     assert "fresh-as-the-morning" in await agent.text("get_page_text")
+
+
+@pytest.mark.usefixtures("secrets")
+async def test_nobody_finds_a_secret_by_guessing_how_it_begins(agent: Agent, site: PageServer):
+    await agent.call("navigate", url=site.inline("<p>your key: a-visible-value-1</p><p>a visible word</p>"))
+    assert (await agent.call("find", text="a-vis"))["total"] == 0
+    assert (await agent.call("find", pattern="a-v.*-1"))["total"] == 0
+    assert (await agent.call("find", text="your key"))["total"] == 1
+    problem = await refusal(agent, "wait_for", text="a-visible-v", timeout_ms=700)
+    assert problem.code == "timeout"
+    assert (await agent.call("wait_for", gone="a-visible-v", timeout_ms=5000))["met"] == "gone"
+    assert (await agent.call("wait_for", text="visible", timeout_ms=5000))["met"] == "text"  # shown elsewhere too

@@ -127,3 +127,30 @@ async def test_a_cross_closes(agent: Agent, site: PageServer) -> None:
     page = """<form><input autocomplete=cc-number>
         <button type=button onclick="document.title = 'sent'">✕</button></form>"""
     assert not await is_asked(agent, site, page, "click", target="button")
+
+
+async def test_the_same_element_in_other_words_is_denied_unasked(agent: Agent, site: PageServer) -> None:
+    """What a person said no to is the button, not a selector."""
+    page = "<button id=buy class=b>Pay now</button><button id=other>Pay later</button>"
+    await agent.call("navigate", url=site.inline(page))
+    assert await said(agent, "click", target="#buy") == "approval_pending"
+    (question,) = [
+        one for one in agent.gate.approvals.pending() if one["session"] in agent.gate.session_ids(agent.caller)
+    ]
+    await agent.gate.approvals.answer(question["id"], "deny")
+    for target in ("button#buy", "text=Pay now", ".b", "body > button"):
+        assert await said(agent, "click", target=target) == "approval_denied", target
+    assert await said(agent, "click", target="#buy", snapshot="diff") == "approval_denied"
+    assert await said(agent, "double_click", target="#buy") == "approval_denied"
+    assert await said(agent, "click", target="#other") == "approval_pending"
+    agent.gate.approvals.lift(question["id"])
+    assert await said(agent, "click", target="button#buy") == "approval_pending"
+
+
+@pytest.mark.parametrize("target", ["#a", "label"])
+async def test_a_field_of_a_card_form_may_be_clicked(agent: Agent, site: PageServer, target: str) -> None:
+    street = "<label>Street <input id=a onfocus=\"document.title = 'sent'\"></label>"
+    page = FORM.format(f"{street}<input autocomplete=cc-number><button>Next</button>")
+    assert not await is_asked(agent, site, page, "click", target=target)
+    label = FORM.format("<label>Next <input type=submit value=Go></label><input autocomplete=cc-number>")
+    assert await is_asked(agent, site, label, "click", target="label")

@@ -102,11 +102,13 @@ def _reading(tab: Tab, options: Options) -> Seen:
 
 
 async def whole(tab: Tab) -> Lines:
-    """Every line of the tab, frames included, for searching."""
+    """Every line of the tab, frames included, for searching. Masked first: who searches for the beginning of a secret
+    finds nothing."""
     frame = tab.frame or tab.frames.main
     wanted: dict[str, Any] = {"scope": 0, "full": True, "interactive": False, "depth": 0}
     await tell_listeners(tab)
-    return (await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, 0)).lines
+    lines = (await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, 0)).lines
+    return [(depth, tab.terms.redact_registered(line)) for depth, line in lines]
 
 
 class _Part(msgspec.Struct):

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser import snapshot
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.locate import Element, locate, reveal
 from pilothouse.browser.navigate import IDLE_S
@@ -72,14 +73,17 @@ def _drop(tasks: "Iterable[asyncio.Task[Any]]") -> None:
 
 def _watches(tab: Tab, wanted: Conditions, end: float) -> "Iterator[Coroutine[Any, Any, str]]":
     if wanted.text:
-        yield _appears(tab, {"text": wanted.text}, "text")
+        guesses = tab.terms.secrets and tab.terms.secrets.has_part(wanted.text)
+        yield _is_told(tab, wanted.text) if guesses else _appears(tab, {"text": wanted.text}, "text")
     for one in [wanted.target] if isinstance(wanted.target, str) else wanted.target:
         if one:
             yield _as(_ref_comes(tab, one, "visible") if is_ref(one) else _appears(tab, {"target": one}, ""), "target")
     if wanted.element:
         yield _comes_into(tab, wanted.element, wanted.state)
-    if wanted.gone:
-        gone = wanted.gone
+    gone = wanted.gone
+    if gone and not is_ref(gone) and tab.terms.secrets and tab.terms.secrets.has_part(gone):
+        yield _is_told(tab, gone, "gone")
+    elif gone:
         yield _as(_ref_leaves(tab, gone, "hidden") if is_ref(gone) else _leaves(tab, {"gone": gone}), "gone")
     if wanted.url:
         yield _arrives(tab, wanted.url)
@@ -116,6 +120,16 @@ async def _appears(tab: Tab, conditions: dict[str, str], name: str) -> str:
                 return name
     finally:
         _drop(watching.values())
+
+
+async def _is_told(tab: Tab, text: str, name: str = "text") -> str:
+    """A text that a registered secret holds counts as shown only where a snapshot would show it, unmasked."""
+    while True:
+        with contextlib.suppress(WorldGone):
+            _, found = snapshot.search(await snapshot.whole(tab), text, "", "", 1)
+            if bool(found) is (name == "text"):
+                return name
+        await asyncio.sleep(PAUSE_S * 6)
 
 
 async def _others(tab: Tab, frames: set[Frame]) -> bool:

@@ -22,6 +22,7 @@ Entry = dict[str, Any]
 _KEYS = {
     "a": ("allow", ""),
     "s": ("allow", "session"),
+    "1": ("allow", "once"),
     "o": ("allow", "domain"),  # "on this site": the first letter of "domain" reads like a no
     "d": ("deny", ""),
     "n": ("deny", ""),
@@ -44,6 +45,7 @@ def approvals(ctx: click.Context, watch: bool, as_json: bool) -> int | None:
 
 @approvals.command()
 @click.argument("ident", metavar="ID")
+@click.option("--once", "scope", flag_value="once", help="This call, and no other.")
 @click.option("--session", "scope", flag_value="session", help="This tool, until its session ends.")
 @click.option("--domain", "scope", flag_value="domain", help="Everything on this domain, until its session ends.")
 @_JSON
@@ -56,8 +58,21 @@ def allow(ident: str, scope: str | None, as_json: bool) -> int:
 @click.argument("ident", metavar="ID")
 @_JSON
 def deny(ident: str, as_json: bool) -> int:
-    """Say no. The same is then not asked again for five minutes."""
+    """Say no. The same is then not asked again for five minutes, or until you `lift` it."""
     return _told(lambda: _answer(ident, "deny", "", as_json=as_json))
+
+
+@approvals.command()
+@click.argument("ident", metavar="ID")
+def lift(ident: str) -> int:
+    """Let what was denied, or not answered in time, be asked again at once."""
+
+    def run() -> int:
+        person.ask("DELETE", f"/api/approvals/{quote(ident, safe='')}")
+        click.echo(f"lifted {plain(ident)}: it is asked again")
+        return OK
+
+    return _told(run)
 
 
 @approvals.command()
@@ -104,6 +119,7 @@ def _list(*, as_json: bool) -> int:
         click.echo(json.dumps(found))
     else:
         click.echo("\n\n".join(map(described, found["pending"])) or "nothing waits for you")
+        click.echo("".join(f"\n{_denied(one)}" for one in found["denied"]), nl=bool(found["denied"]))
     return OK
 
 
@@ -267,6 +283,11 @@ def _ended(ended: Entry) -> str:
     how = f": {_reach(scope, ended)}," if scope else ""
     by = f" by {plain(ended['by'])}" if ended.get("by") else f": {plain(ended.get('why_ended', ''))}"
     return f"{ended['id']} {plain(ended['tool'])} {ended['outcome']}{how}{by}"
+
+
+def _denied(no: Entry) -> str:
+    said = f"{no['id']} {plain(no['tool'])} is not asked again for {no['left_s']:.0f} s: {plain(no['why'])}"
+    return f"{said}; `pilothouse approvals lift {no['id']}` changes that"
 
 
 def _grant(grant: Entry) -> str:

@@ -76,6 +76,8 @@ def _asked(name: str, tool: Entry, args: Entry, flags: Flags) -> Entry | str:
     try:
         return line.call(name, args, timeout_s=wait_s, on_progress=progress)
     except TimeoutError:
+        if progress.approval:
+            return _unanswered(name, flags, progress.approval)
         steps = [
             f"give it longer: --timeout {_longer(flags.timeout_s)}",
             "a page that hangs: pilothouse reload, or pilothouse navigate elsewhere",
@@ -87,6 +89,17 @@ def _asked(name: str, tool: Entry, args: Entry, flags: Flags) -> Entry | str:
     finally:
         progress.clear()
         line.close()
+
+
+def _unanswered(name: str, flags: Flags, ident: str) -> Entry:
+    from pilothouse.commands.line import failed
+
+    steps = [
+        "answer such questions as they come: pilothouse approvals --watch, in another terminal",
+        f"give it longer: --timeout {_longer(flags.timeout_s)}",
+    ]
+    why = f"{name} waited for a person's approval ({ident}) for {flags.timeout_s:g} s, and was not done"
+    return failed("timeout", why, steps)
 
 
 def _longer(seconds: float) -> str:

@@ -68,18 +68,30 @@ def complain_json(text: str, hints: list[str] | None = None, code: int = TROUBLE
 
 
 class Progress:
-    """How far long work is, on a terminal, in one line that goes away."""
+    """How far long work is, on a terminal, in one line that goes away. That a person is waited for is told to all."""
 
     def __init__(self) -> None:
+        self.approval = ""  # the question that is waited for
         self._shown = False
 
     def __call__(self, told: Entry) -> None:
+        self._tell_of_approval(told["message"])
         if not sys.stderr.isatty():
             return
-        total = f"/{told['total']:g}" if told.get("total") else ""
-        sys.stderr.write(f"\r\x1b[K{told['done']:g}{total} {told['message'][:60]}")
+        so_far = f"{told['done']:g}/{told['total']:g} " if told.get("total") else ""
+        sys.stderr.write(f"\r\x1b[K{so_far}{told['message'][:60]}")
         sys.stderr.flush()
         self._shown = True
+
+    def _tell_of_approval(self, message: str) -> None:
+        """As guard's approvals tell it: `waiting for approval of click (a1b2c3), 60 s left`."""
+        head, _, rest = message.partition(" (")
+        ident = rest.partition(")")[0] if head.startswith("waiting for approval of ") else ""
+        if ident and ident != self.approval:
+            self.clear()
+            ways = f"`pilothouse approvals` shows it, `pilothouse approvals allow {ident}` or `deny {ident}` answers"
+            sys.stderr.write(f"pilothouse: {head} {ident}: {ways}\n")
+        self.approval = ident
 
     def clear(self) -> None:
         if self._shown:

@@ -40,11 +40,14 @@ class LiveAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def approval_routes(approvals: Approvals, person: PersonOnly) -> list[BaseRoute]:
     async def listed(scope: Scope, receive: Receive) -> Response:
-        return told({"pending": approvals.pending(), "recent": approvals.recent()})
+        return told({"pending": approvals.pending(), "recent": approvals.recent(), "denied": approvals.denied()})
 
     async def answered(scope: Scope, receive: Receive) -> Response:
         given = _read(scope["pilothouse.body"], Answer)
         return told(await approvals.answer(scope["path_params"]["id"], given.answer, given.scope, by=PERSON))
+
+    async def lifted(scope: Scope, receive: Receive) -> Response:
+        return told(approvals.lift(scope["path_params"]["id"]))
 
     async def granted(scope: Scope, receive: Receive) -> Response:
         return told({"grants": approvals.grants()})
@@ -56,7 +59,7 @@ def approval_routes(approvals: Approvals, person: PersonOnly) -> list[BaseRoute]
     return [
         WebSocketRoute("/api/approvals/live", LiveAddress(person.entering, live.talk)),
         Route("/api/approvals", Address(person.check, GET=listed)),
-        Route("/api/approvals/{id}", Address(person.check, POST=answered)),
+        Route("/api/approvals/{id}", Address(person.check, POST=answered, DELETE=lifted)),
         Route("/api/grants", Address(person.check, GET=granted)),
         Route("/api/grants/{id}", Address(person.check, DELETE=revoked)),
     ]

@@ -23,7 +23,8 @@ from pilothouse.guard.policy import Decision, Question, Risk, denial
 from pilothouse.tool import Progress
 
 TIMEOUT_S = 60.0
-REPEAT_S = 300.0  # so long what was denied is denied again without asking
+REPEAT_S = 300.0  # so long what a person denied is denied again without asking
+UNANSWERED_S = 60.0  # so long what nobody answered is: they may be back by then
 MAX_PENDING_PER_KEY = 16
 MAX_PENDING = 128
 MAX_DENIALS = 5_000
@@ -265,7 +266,7 @@ class Approvals:
             return found
         ended = found or next((one for one in self._recent if one.id == ident), None)
         if ended is None:
-            raise Failure("not_found", "there is no such question", suggestions=["GET /api/approvals lists them"])
+            raise Failure("not_found", "there is no such question", suggestions=["`pilothouse approvals` lists them"])
         raise Failure("not_found", f"it is over: {ended.outcome or 'answered'} {ended.by and f'by {ended.by}'}".strip())
 
     async def _decreed(self, pending: Pending, scope: Scope, by: str) -> None:
@@ -307,6 +308,24 @@ class Approvals:
 
     def grants(self) -> list[Shown]:
         return self._grants.shown()
+
+    def denied(self) -> list[Shown]:
+        """What is denied without being asked about, and for how long."""
+        self.sweep()
+        told = [{**one._asdict(), "left_s": round(one.until - self._clock(), 1)} for one in self._denials.values()]
+        return [{name: value for name, value in one.items() if name != "until"} for one in told]
+
+    def lift(self, ident: str) -> Shown:
+        """Let what was denied be asked about again at once."""
+        found = [key for key, one in self._denials.items() if one.id == ident]
+        if not found:
+            hint = "pilothouse approvals lists what is denied without asking"
+            raise Failure("not_found", "nothing is denied by that name", suggestions=[hint])
+        for key in found:
+            no = self._denials.pop(key)
+            if self._record:
+                self._record.note("denial_lifted", id=no.id, caller=no.caller, session=no.session, tool=no.tool)
+        return {"id": ident}
 
     def revoke(self, ident: str) -> Shown:
         grant = self._grants.revoke(ident)
@@ -377,7 +396,8 @@ class Approvals:
     def _remember_denial(self, pending: Pending) -> None:
         if len(self._denials) >= MAX_DENIALS:
             del self._denials[next(iter(self._denials))]
-        no = _no_to(pending)._replace(until=self._clock() + REPEAT_S)
+        for_s = REPEAT_S if pending.outcome == "denied" else UNANSWERED_S
+        no = _no_to(pending)._replace(until=self._clock() + for_s)
         self._denials[same_act(pending.question, pending.decision)] = no
 
     def _arm(self) -> None:

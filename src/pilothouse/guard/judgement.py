@@ -11,7 +11,7 @@ import msgspec
 
 from pilothouse.guard.address import forbidden, is_local_name, is_loopback, is_metadata_name, literal
 from pilothouse.guard.patterns import LISTABLE, NOWHERE, Place, is_private, place_of, read_pattern
-from pilothouse.guard.question import Decision, Risk, Verdict
+from pilothouse.guard.question import CHANGES, Decision, Risk, Verdict
 from pilothouse.guard.rules import Rule, Rules
 from pilothouse.tool import Access
 
@@ -83,7 +83,7 @@ class Judge:
         rule = self.rules.of(place)
         visit = self._visit(place, rule, "write = true" if access in (Access.WRITE, Access.SENSITIVE) else "")
         if visit.verdict == "deny" or access in (Access.READ, Access.VISIT):
-            return msgspec.structs.replace(visit, risk=risk)
+            return self._there(visit, access, risk, why)
         return self._act(rule, place, access, risk, why, visit)
 
     def placeless(self, access: Access, risk: Risk = "none", why: str = "") -> Decision:
@@ -135,13 +135,19 @@ class Judge:
             return Decision("deny", self._by_default, why=f"no rule names {place.domain}", line=line)
         return Decision("ask", self._by_default, why=f"{place.domain} is new", line=line, once_for=place.domain)
 
+    def _there(self, visit: Decision, access: Access, risk: Risk, why: str) -> Decision:
+        """Addresses are no risk but by a person's own patterns: to open one of those asks each time."""
+        if visit.verdict == "deny" or access is not Access.VISIT or risk != "high":
+            return msgspec.structs.replace(visit, risk=risk)
+        return Decision("ask", "sensitive_patterns", risk, why)
+
     # Whether one may act there
 
     def _act(
         self, rule: Rule | None, place: Place | None, access: Access, risk: Risk, why: str, visit: Decision
     ) -> Decision:
         if access in (Access.READ, Access.VISIT):
-            return msgspec.structs.replace(visit, risk=risk)
+            return self._there(visit, access, risk, why)
         if refused := self._unwritable(rule, risk):
             return refused
         sensitive = is_sensitive(access, risk)
@@ -154,7 +160,7 @@ class Judge:
             told = f"{self._by_template} forbids {what}{f' on {where}' if where else ''}"
             return Decision("deny", self._by_template, risk, told, line)
         each_time = sensitive or risk == "high" or (rule is not None and rule.approval)
-        once = f"{where} (changes)" if where and not each_time else ""
+        once = f"{where}{CHANGES}" if where and not each_time else ""
         told = why or f"{what}{f' on {where}' if where else ''}"
         return Decision("ask", self._asker(rule), risk, told, line, once)
 

@@ -29,6 +29,7 @@ MAX_DATA = 50_000  # of one argument; larger ones are shown as text
 _MARGIN = 4_000  # a secret that the cut would go through is still recognised
 MAX_AIMS = 10
 _TYPED = {"text", "value", "values", "fields", "data"}
+_FILLING = {"type_text", "slow_type", "type_ref", "fill_form", "select_option", "upload_file"}
 _PRIVATE = ("password", "cc-", "card", "one-time-code")
 
 
@@ -43,9 +44,15 @@ def same_call(question: Question) -> Key:
 
 
 def same_act(question: Question, decision: Decision) -> Key:
-    """What a denial is remembered by. A page that is loaded again is a new document, and the act is still the same."""
+    """What a denial is remembered by. A page that is loaded again is a new document, and the act is still the same.
+
+    Where it is known what a call points at, that is the act, however the caller spells its target or what it types.
+    """
     if decision.once_for:
         return same_domain(question, decision)
+    if question.aims:
+        how = "fill" if question.tool in _FILLING else "press"
+        return ("act", question.caller, question.session, _digest([how, decision.rule, *_place(question)]))
     return ("act", question.caller, question.session, _digest([*_call(question), *_place(question)]))
 
 
@@ -122,9 +129,9 @@ class Pending:
     @property
     def scopes(self) -> tuple[Scope, ...]:
         """How far an approval may reach, the usual one first. High risk is approved call by call; what is asked once
-        for a domain is answered once for it."""
+        for a domain is answered once for it. A new domain is open or not: its page goes on loading after the call."""
         if self.decision.once_for and self.question.session:
-            return ("domain",)
+            return ("domain", "once") if self.decision.is_for_changes else ("domain",)
         if not self.question.session or self.decision.risk == "high":
             return ("once",)
         return ("once", "session", "domain") if self.domain else ("once", "session")

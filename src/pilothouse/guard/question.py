@@ -44,6 +44,9 @@ class Question(msgspec.Struct, frozen=True):
     presses: bool = True  # False: keys that set nothing off
 
 
+CHANGES = " (changes)"
+
+
 class Decision(msgspec.Struct, frozen=True):
     """`rule` names what decided, so that a person can find and change it; `line` is what they could add to policy.toml.
 
@@ -56,6 +59,11 @@ class Decision(msgspec.Struct, frozen=True):
     why: str = ""
     line: str = ""
     once_for: str = ""
+
+    @property
+    def is_for_changes(self) -> bool:
+        """Asked once for all changes on a domain; one of them could be allowed alone."""
+        return self.once_for.endswith(CHANGES)
 
 
 def denial(decision: Decision, what: str = "") -> Failure:

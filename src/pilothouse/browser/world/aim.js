@@ -96,7 +96,7 @@ function asSeen(el) {
 function sightOf(el) {
   const role = roleOf(el);
   const field = !!kindOf(el) || el instanceof HTMLOptionElement;
-  const acts = !field && !(isLink(el) && /^https?:/.test(leadsTo(el)));
+  const acts = !field && !isCaption(el) && !(isLink(el) && /^https?:/.test(leadsTo(el)));
   const purpose = ["autocomplete", "name", "id"].map((name) => attr(el, name) || "").filter(Boolean).map((one) => one.slice(0, 100)).join(" ");
   const name = field ? calledOf(el) : asSeen(el);
   return {
@@ -106,6 +106,9 @@ function sightOf(el) {
     leads_to: leadsTo(el).slice(0, AIM_URL),
   };
 }
+
+// A label gives its field the focus, and sends nothing.
+const isCaption = (el) => el instanceof HTMLLabelElement && !!controlOf(el) && !!kindOf(controlOf(el));
 
 // A question that the pressed button answers: "Delete the repository?" Its name, or its first heading.
 function dialogSight(el) {

@@ -384,7 +384,7 @@ async def _follow_policy(rulebook: Rulebook, policy: Policy) -> None:
 def _apply(sessions: Sessions, gate: Gate, pace: _Pace, settings: Config) -> None:
     """What a running house can change."""
     pace.configure(settings.limits.requests_per_minute)
-    gate.timeout_ms = settings.limits.tool_timeout_ms
+    gate.timing.timeout_ms = settings.limits.tool_timeout_ms
     asking = settings.approvals
     gate.approvals.adjust(timeout_s=asking.timeout_s, client_answers=asking.client_answers)
     sessions.adjust(

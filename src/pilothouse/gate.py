@@ -3,22 +3,21 @@
     find -> parse -> place -> aim -> decide -> ask -> decide again -> count -> record
          -> run -> look again -> complete -> redact -> record
 
-Above: doors. Below: guard decides, browser acts.
+Above: doors. Below: permitting has guard decide (aim to decide again, and look again), telling completes and redacts,
+timing bounds it all, browser acts.
 """
 
 import asyncio
 import contextlib
-import functools
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from pilothouse.aiming import aimed, as_aims, pointing, spelled
-from pilothouse.browser.aim import Sight
+from pilothouse.aiming import spelled
 from pilothouse.browser.lifecycle import OwnBrowsers
 from pilothouse.browser.locate import HELD
 from pilothouse.browser.session import Options, Session
@@ -37,19 +36,17 @@ from pilothouse.guard.audit import Audit
 from pilothouse.guard.budget import Budget
 from pilothouse.guard.domains import read_domains
 from pilothouse.guard.patterns import LISTABLE
-from pilothouse.guard.pending import bound_to
-from pilothouse.guard.policy import Aim, Decision, Policy, Question, denial
+from pilothouse.guard.policy import Policy, Question
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_text, redact_tree
 from pilothouse.metrics import UNKNOWN, Metrics, Sample
+from pilothouse.permitting import Permits, early_question, replaced
 from pilothouse.result import Result, clean, clean_tree
 from pilothouse.telling import completed, failed
-from pilothouse.tool import Access, Registry, Step, Tool
+from pilothouse.timing import GRACE_S, PROBE_S, Timing, shortened
+from pilothouse.tool import Registry, Step, Tool
 
 log = logging.getLogger(__name__)
-
-GRACE_S = 0.2  # a tool may end its own wait first, with the better error
-PROBE_S = 0.4  # a page that takes longer to say anything is stuck; both together stay below a second
 
 
 class Gate:
@@ -71,7 +68,8 @@ class Gate:
         self._policy = policy
         self.approvals = approvals
         self._audit = audit
-        self.timeout_ms = timeout_ms
+        self.timing = Timing(timeout_ms)
+        self.permits = Permits(policy, approvals, self.timing)
         self._forbidden_ports = forbidden_ports or set()
         self._rates = rates or Rates()
         self._budget = budget or Budget()
@@ -99,7 +97,7 @@ class Gate:
         return answer
 
     def _failed(self, visit: Visit, failure: Failure) -> Answer:
-        self._hide(visit)
+        self.permits.hide(visit)
         return failed(visit, failure)
 
     async def _walk(self, visit: Visit) -> Answer:
@@ -108,19 +106,19 @@ class Gate:
         args = spelled(tool, self._addresses(tool, _parsed(tool, call.args)))
         place = await self._placed(visit, args)
         _check_domains(visit, tool, args)
-        await self._touch(visit, place, args)
+        await self.permits.touch(visit, place, args)
         async with self._turn(visit, args):
-            question = await self._permitted(visit, args)
+            question = await self.permits.permitted(visit, args)
             self._count(visit, question)
             visit.record = await self._audit.before(question, visit.decision)
             seen = visit.session.watch.newest if visit.session else 0
             try:
                 result = await self._run(visit, place, args, question)
             except (Failure, ProtocolError, WorldGone):
-                await self._look_again(visit, question, seen)  # what went wrong is told in words of the page
+                await self.permits.look_again(visit, question, seen)  # what went wrong is told in words of the page
                 raise
-            await self._look_again(visit, question, seen, result)
-        self._hide(visit)
+            await self.permits.look_again(visit, question, seen, result)
+        self.permits.hide(visit)
         return completed(visit, result)
 
     # find, parse, place
@@ -143,7 +141,7 @@ class Gate:
             async with asyncio.timeout(None) as limit:
                 return await self._place(visit, args, limit)
         except TimeoutError:
-            raise await self._too_late(visit, self._deadline(visit, args) / 1000) from None
+            raise await self.timing.too_late(visit, self.timing.deadline_ms(visit, args) / 1000) from None
         finally:
             visit.placing_s = time.monotonic() - began
 
@@ -153,9 +151,11 @@ class Gate:
         if not visit.tool.needs_session:
             return own if visit.tool.scope == "OwnSessions" else OwnBrowsers(self._sessions, own)
         began = asyncio.get_running_loop().time()
-        limit.reschedule(began + self._deadline(visit, args) / 1000 + GRACE_S)
+        limit.reschedule(began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S)
         visit.session, visit.is_new = await own.find(getattr(args, "session", ""))
-        limit.reschedule(began + self._deadline(visit, args) / 1000 + GRACE_S)  # the session's own, now it is known
+        limit.reschedule(
+            began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S
+        )  # the session's own, now it is known
         if visit.tool.scope == "Session":
             return visit.session
         visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
@@ -169,7 +169,7 @@ class Gate:
             session.busy += 1
         try:
             if tab and visit.tool and visit.tool.queued:
-                await self._bounded(visit, args, tab.turn.acquire())
+                await self.timing.bounded(visit, args, tab.turn.acquire())
                 visit.has_turn = True
                 try:
                     yield
@@ -183,142 +183,7 @@ class Gate:
                 session.busy -= 1
                 session.used_at = asyncio.get_running_loop().time()
 
-    async def _touch(self, visit: Visit, place: Any, args: msgspec.Struct) -> None:
-        """What a tool of a session touches beside pages: addresses as they are, domains by rules that guard them."""
-        tool, session = visit.tool, visit.session
-        if tool is None or tool.places is None or session is None:
-            return
-        options = session.options
-        told: list[str] = await self._bounded(visit, args, tool.places(place, args))
-        urls = [[one] if "://" in one else self._policy.guarded(options.browser, options.mode, one) for one in told]
-        visit.touches = tuple(dict.fromkeys(url for some in urls for url in some))
-
-    # aim, decide, ask, count
-
-    async def _aim(self, visit: Visit, args: msgspec.Struct) -> bool:
-        """What it points at, if that matters to the policy; whether anything was found."""
-        tab, session = visit.tab, visit.session
-        if tab is None or session is None or not self._policy.wants_aims(session.options.browser, session.options.mode):
-            return False
-        await self._bounded(visit, args, self._look(visit, tab, args))
-        return visit.held is not None
-
-    async def _look(self, visit: Visit, tab: Tab, args: msgspec.Struct) -> None:
-        assert visit.tool
-        if pointing(visit.tool, args) is None:
-            return
-        if visit.tool.live:
-            await tab.ready(self._left_s(visit, args))
-        visit.held = await aimed(tab, visit.tool, args)
-
-    async def _bounded(self, visit: Visit, args: msgspec.Struct, work: Awaitable[Any]) -> Any:
-        """What comes before the run shares its deadline."""
-        began = time.monotonic()
-        try:
-            async with asyncio.timeout(self._left_s(visit, args) + GRACE_S):
-                return await work
-        except TimeoutError:
-            raise await self._too_late(visit, self._deadline(visit, args) / 1000) from None
-        finally:
-            visit.placing_s += time.monotonic() - began
-
-    def _judge_late(self, question: Question, sights: tuple[Sight, ...]) -> None:
-        """A field that another one brought to light. Nobody can be asked now: half of the form is filled."""
-        question = msgspec.structs.replace(question, aims=as_aims(sights))
-        for decision in self._policy.weigh(question):
-            granted = decision.verdict == "ask" and self.approvals.is_granted(question, decision)
-            if decision.verdict == "allow" or granted:
-                continue
-            raise Failure(
-                "denied" if decision.verdict == "deny" else "approval_denied",
-                decision.why
-                or f"{decision.rule} does not allow it unasked, and it was not there when the call was judged",
-                details={"rule": decision.rule, "risk": decision.risk},
-                suggestions=["fill it in a call of its own"],
-            )
-
-    def _left_s(self, visit: Visit, args: msgspec.Struct) -> float:
-        return max(self._deadline(visit, args) / 1000 - visit.placing_s, 0)
-
-    async def _permitted(self, visit: Visit, args: msgspec.Struct) -> Question:
-        """What may happen now. Whoever was asked has said yes to the page of then: it must still be there.
-
-        Nobody looks at what a call points at in a page that may not be read.
-        """
-        visit.question = question = self._question(visit, args)
-        if visit.tool and visit.tool.runner_name:  # it does nothing itself: each step is asked about
-            return question
-        weighed = self._policy.weigh(question)
-        if weighed[-1].verdict != "deny" and await self._aim(visit, args):
-            visit.question = question = self._question(visit, args)
-            weighed = self._policy.weigh(question)
-        visit.decision = weighed[-1]
-        if any([await self._asked(visit, question, said) for said in weighed]):
-            now = self._question(visit, args)
-            if bound_to(now) != bound_to(question):
-                raise _replaced("while a person was asked")
-            for said in self._policy.weigh(now):
-                if said.verdict == "deny":
-                    raise denial(said, now.tool)
-        if visit.tool and visit.tool.scope == "Tab" and not visit.tool.leaves:
-            self._check_frames(visit, question)
-        if visit.held:
-            visit.held.judge = functools.partial(self._judge_late, question)
-        return question
-
-    async def _asked(self, visit: Visit, question: Question, decision: Decision) -> bool:
-        """The call's deadline stands still meanwhile, and others may use its tab: what they change is noticed."""
-        if decision.verdict == "allow":
-            return False
-        if decision.verdict == "ask" and self.approvals.is_granted(question, decision):  # a denial no grant can lift
-            return False
-        began, call = time.monotonic(), visit.call
-        has_turn, visit.has_turn = visit.has_turn, False
-        if has_turn and visit.tab:
-            visit.tab.turn.release()
-        try:
-            asked = await self.approvals.ask(
-                question, decision, progress=call.progress, dialog=call.dialog, patience_s=call.patience_s
-            )
-        finally:
-            visit.asking_s += time.monotonic() - began
-        if has_turn and visit.tab:
-            await self._take_turn_again(visit, visit.tab)
-        return asked
-
-    async def _take_turn_again(self, visit: Visit, tab: Tab) -> None:
-        limit_s = (visit.session.options.timeout_ms if visit.session else self.timeout_ms) / 1000
-        try:
-            await asyncio.wait_for(tab.turn.acquire(), limit_s)
-        except TimeoutError:
-            raise await self._too_late(visit, limit_s) from None
-        visit.has_turn = True
-
-    def _question(self, visit: Visit, args: msgspec.Struct) -> Question:
-        assert visit.tool
-        session, tab, given = visit.session, visit.tab, _given(args)
-        aims = as_aims(visit.held.sights) if visit.held else ()
-        return Question(
-            caller=visit.call.caller.key,
-            session=session.id if session else "",
-            tool=visit.tool.name,
-            access=_access(visit.tool, given),
-            args=given,
-            browser=session.options.browser if session else "isolated",
-            mode=session.options.mode if session else "auto",
-            urls=(*_urls(visit.tool, tab, args, aims), *visit.touches),
-            is_wide=visit.tool.places is not None,
-            tab=tab.name if tab else "",
-            document=tab.document.loader_id if tab else "",
-            aims=aims,
-            presses=not visit.held or visit.held.pointing.presses,
-        )
-
-    def _check_frames(self, visit: Visit, question: Question) -> None:
-        assert visit.tab
-        urls = [frame.url for frame in visit.tab.frames if frame.url]
-        if said := self._policy.refused_frame(question.browser, question.mode, urls):
-            raise denial(said, f"{question.tool}: a frame of the page is of another place")
+    # count
 
     def _count(self, visit: Visit, question: Question) -> None:
         """A tool made of steps counts its steps."""
@@ -327,67 +192,24 @@ class Gate:
             budget = self._policy.rules.step_budget
             self._budget.count(question.caller, visit.session.id, step_budget=budget, hourly=hourly)
 
-    def _decide_again(self, visit: Visit, tab: Tab, question: Question, args: msgspec.Struct) -> None:
-        """Its turn has come, and the page may have become another one while the call waited for it."""
-        assert visit.tool
-        if (tab.document.loader_id, _urls(visit.tool, tab, args, question.aims)) == (question.document, question.urls):
-            return
-        now = self._question(visit, args)
-        for said in self._policy.weigh(now):
-            if said.verdict == "deny":
-                raise denial(said, question.tool)
-            if said.verdict == "ask" and not self.approvals.is_granted(now, said):
-                raise _replaced("while the call waited for its turn")
-
-    # look again
-
-    async def _look_again(self, visit: Visit, question: Question, seen: int, result: Result[Any] | None = None) -> None:
-        """Nothing is told of a page that may not be read: the one that is there now, or one that came by meanwhile."""
-        session = visit.session
-        tab = visit.tab or (_tab_told_of(session, result) if session else None)
-        if session is None or tab is None or tab.closed:
-            return
-        came = [one.text for one in session.watch.recent(seen) if one.kind == "navigation" and one.tab == tab.name]
-        try:
-            for url in dict.fromkeys((*came, tab.url)):
-                said = self._policy.decide_document(question.browser, question.mode, url)
-                if said.verdict == "deny":
-                    raise _withheld(said, question.tool)
-                asked = msgspec.structs.replace(question, access=Access.VISIT, urls=(url,), aims=())
-                await self._asked(visit, asked, said)
-            if visit.tab and visit.tool and not visit.tool.leaves:
-                self._check_frames(visit, question)
-        except Failure:
-            tab.title = ""
-            raise
-
-    def _hide(self, visit: Visit) -> None:
-        """Titles and events are told besides: not those of pages that may not be read."""
-        if (session := visit.session) is None:
-            return
-        refused = [tab for tab in session.tabs if self._policy.forbids(session.options.browser, tab.url)]
-        for tab in refused:
-            tab.title = ""
-        visit.hidden = frozenset(tab.name for tab in refused)
-
     # run
 
     async def _run(self, visit: Visit, place: Any, args: msgspec.Struct, question: Question) -> Result[Any]:
         tool, tab = visit.tool, visit.tab
         assert tool
-        timeout_s = self._deadline(visit, args) / 1000
+        timeout_s = self.timing.deadline_ms(visit, args) / 1000
         left_s = max(timeout_s - visit.placing_s, 0)
         if visit.placing_s > GRACE_S / 2:
-            args = _shortened(args, tool, left_s)
+            args = shortened(args, tool, left_s)
         try:
             # A tool made of steps has no deadline of its own: each step has one.
             async with asyncio.timeout(None if tool.runner_name else left_s + GRACE_S):
                 if tab is None:
-                    self._hide(visit)
+                    self.permits.hide(visit)
                     return await self._handle(visit, place, args)
                 return await self._on_page(visit, tab, args, left_s, question)
         except TimeoutError:
-            raise await self._too_late(visit, timeout_s) from None
+            raise await self.timing.too_late(visit, timeout_s) from None
         except Failure as failure:
             if failure.code == "timeout" and tab and (why := await excuse(tab, PROBE_S)):
                 failure.message += f"; {why}"
@@ -401,7 +223,7 @@ class Gate:
             await tab.ready(timeout_s)
         else:
             tab.check_open()
-        self._decide_again(visit, tab, question, args)
+        self.permits.decide_again(visit, tab, question, args)
         return await self._handle(visit, tab, args)
 
     async def _handle(self, visit: Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
@@ -429,28 +251,15 @@ class Gate:
 
         return run
 
-    def _deadline(self, visit: Visit, args: msgspec.Struct) -> int:
-        """What the call or its tool says (some tools declare a default, which is then the one), else the session."""
-        asked = getattr(args, "timeout_ms", None) if _times_itself(visit.tool) else None
-        return _meant_ms(args) + (asked or (visit.session.options.timeout_ms if visit.session else self.timeout_ms))
-
-    async def _too_late(self, visit: Visit, timeout_s: float) -> Failure:
-        what = f"{visit.call.tool} did not end within {timeout_s:g} s"
-        if visit.tab and (why := await excuse(visit.tab, PROBE_S)):
-            what += f"; {why}"
-        looking = "look at the page (get_page_state), then decide"
-        hint = looking if visit.session else "try again: the browser may still be starting"
-        return Failure("timeout", what, suggestions=[hint])
-
     def _refused(self, visit: Visit, failure: Failure) -> None:
         """What a rule, a person or a limit kept from happening stands in the log too."""
         if visit.record:
             return
         if failure.category == "security" or failure.code == "unknown_tool":
-            question = visit.question or _early_question(visit)
+            question = visit.question or early_question(visit)
             self._audit.refused(question, outcome=failure.code, why=failure.message, decision=visit.decision)
         elif failure.code == "over_limit":
-            question = visit.question or _early_question(visit)
+            question = visit.question or early_question(visit)
             self._audit.limited(question.caller, failure.message, tool=question.tool, session=question.session)
 
     def _note(self, visit: Visit, outcome: str, why: str = "") -> None:
@@ -467,7 +276,7 @@ class Gate:
             browser=caller.defaults.browser,
             profile=caller.defaults.profile,
             headless=not caller.defaults.headed,
-            timeout_ms=self.timeout_ms,
+            timeout_ms=self.timing.timeout_ms,
         )
         return OwnSessions(self._sessions, (caller.key, caller.connection), defaults)
 
@@ -562,20 +371,6 @@ def _parsed(tool: Tool, args: dict[str, Any]) -> msgspec.Struct:
         raise Failure("bad_request", f"{tool.name}: a name among the arguments is no Unicode text") from None
 
 
-def _early_question(visit: Visit) -> Question:
-    """What is refused before anything was asked has no more than a name and addresses."""
-    tool, given = visit.tool, visit.call.args
-    urls = [given.get(name) for name in (tool.url_names if tool else ())]
-    return Question(
-        caller=visit.call.caller.key,
-        session=visit.session.id if visit.session else "",
-        tool=tool.name if tool else visit.call.tool[:80],
-        access=tool.access if tool else Access.READ,
-        args={},
-        urls=tuple(url for url in urls if isinstance(url, str)),
-    )
-
-
 def _check_domains(visit: Visit, tool: Tool, args: msgspec.Struct) -> None:
     """The network would refuse it too; here it is told before anything happens."""
     allowed = visit.session.options.allowed_domains if visit.session else ()
@@ -585,68 +380,9 @@ def _check_domains(visit: Visit, tool: Tool, args: msgspec.Struct) -> None:
             raise Failure("denied", why, details={"rule": "allowed_domains", "allowed": list(allowed)})
 
 
-def _access(tool: Tool, given: dict[str, Any]) -> Access:
-    return Access.SENSITIVE if tool.sensitive & given.keys() else tool.access
-
-
-def _urls(tool: Tool, tab: Tab | None, args: msgspec.Struct, aims: tuple[Aim, ...] = ()) -> tuple[str, ...]:
-    """The live document, the frames that are worked in, and the addresses among the arguments.
-
-    Who leaves a page needs no leave of that page.
-    """
-    there = [tab.url, tab.frame.url if tab.frame else ""] if tab and not tool.leaves else []
-    given = [getattr(args, name) for name in tool.url_names]
-    return tuple(dict.fromkeys(url for url in (*there, *given, *(aim.url for aim in aims)) if url))
-
-
-def _tab_told_of(session: Session, result: Result[Any] | None) -> Tab | None:
-    """Some tools of a session answer about one tab of it."""
-    name = getattr(result.data, "tab", "") if result else ""
-    return next((tab for tab in session.tabs if tab.name == name), None)
-
-
-def _withheld(decision: Decision, tool: str) -> Failure:
-    failure = denial(decision, f"{tool} was run, and the page that is there now may not be read")
-    failure.details["ran"] = True
-    return failure
-
-
-def _replaced(when: str) -> Failure:
-    return Failure(
-        "stale_ref",
-        f"the page was replaced {when}",
-        suggestions=["take a new snapshot and repeat the step"],
-        retryable=True,
-    )
-
-
-def _given(args: msgspec.Struct) -> dict[str, Any]:
-    """The arguments that differ from their defaults, as plain data, for the policy and the log."""
-    defaults = dict(zip(args.__struct_fields__[::-1], args.__struct_defaults__[::-1], strict=False))
-    given = {name: getattr(args, name) for name in args.__struct_fields__}
-    return msgspec.to_builtins({name: value for name, value in given.items() if value != defaults.get(name, object())})
-
-
 def _given_to(tool: Tool, args: msgspec.Struct) -> dict[str, Any]:
     """What the handler takes; `session` and `tab` have found their place already."""
     return {name: getattr(args, name) for name in args.__struct_fields__ if name in tool.takes}
-
-
-def _times_itself(tool: Tool | None) -> bool:
-    """What open_session calls `timeout_ms` is an option of the session that it opens."""
-    return tool is not None and tool.needs_session
-
-
-def _meant_ms(args: msgspec.Struct) -> int:
-    """A wait that was asked for in so many words is no lateness."""
-    return int(getattr(args, "time_ms", 0) + getattr(args, "seconds", 0) * 1000)
-
-
-def _shortened(args: msgspec.Struct, tool: Tool, left_s: float) -> msgspec.Struct:
-    """A tool that ends its own wait must know what placing has left of it, or its better error comes too late."""
-    if not _times_itself(tool) or not getattr(args, "timeout_ms", None):
-        return args
-    return msgspec.structs.replace(args, timeout_ms=max(int(left_s * 1000), 1))
 
 
 async def _no_progress(done: float, total: float | None, message: str) -> None:
@@ -656,5 +392,5 @@ async def _no_progress(done: float, total: float | None, message: str) -> None:
 def _translated(error: Exception) -> Failure:
     """The browser refused a command. Most often the page was replaced under it."""
     if isinstance(error, WorldGone):
-        return _replaced("during the call")
+        return replaced("during the call")
     return Failure("page_error", f"the browser refused: {error}")

@@ -153,7 +153,6 @@ async def test_events_reach_a_legacy_client_at_its_level(where: Any, wire: str, 
     gate.owned["s1"] = []
     async with official(where, "legacy", logging_callback=on_log, message_handler=on_message) as client:
         await client.call_tool("fake_echo", {"text": "hi"})
-        await asyncio.sleep(0.2)  # over HTTP the client opens its stream for notices after the handshake
         gate.happen(*owner(gate), event("navigation"))
         gate.happen(*owner(gate), event("crash"))
         await until(lambda: logs == [("error", "pilothouse", "crash")])
@@ -161,10 +160,10 @@ async def test_events_reach_a_legacy_client_at_its_level(where: Any, wire: str, 
         await client.subscribe_resource("pilothouse://session/s1/events")
         gate.happen(*owner(gate), event("navigation"))
         gate.happen("default", "somebody-else", event("crash"))
-        await until(lambda: len(logs) == 2 and updates)
-        await asyncio.sleep(0.05)
-        assert logs[1] == ("info", "pilothouse", "navigation")
-        assert updates == ["pilothouse://session/s1/events"]
+        gate.happen(*owner(gate), event("download"))
+        await until(lambda: len(logs) == 3)
+        assert logs[1:] == [("info", "pilothouse", "navigation"), ("notice", "pilothouse", "download")]
+        assert updates == ["pilothouse://session/s1/events"] * 2
 
 
 @WIRES

@@ -85,13 +85,23 @@ async def _local_transport(path: Path) -> AsyncIterator[Any]:
 
 @contextlib.asynccontextmanager
 async def official(where: str | Path, mode: str, **options: Any) -> AsyncIterator[Client]:
-    """The official client, over HTTP for an address and over the local socket for a path."""
+    """The official client, over HTTP for an address and over the local socket for a path; it hears notices by now."""
+    hears = asyncio.Event()
+
+    async def answered(response: httpx2.Response) -> None:
+        if response.request.method == "GET" and response.status_code == 200:
+            hears.set()
+
     async with contextlib.AsyncExitStack() as stack:
         if isinstance(where, Path):
             transport: Any = _local_transport(where)
+            hears.set()
         else:
             headers = {"Authorization": f"Bearer {SECRET}"}
-            http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=30))
-            transport = streamable_http_client(f"{where}/mcp", http_client=http)
+            made = httpx2.AsyncClient(headers=headers, timeout=30, event_hooks={"response": [answered]})
+            transport = streamable_http_client(f"{where}/mcp", http_client=await stack.enter_async_context(made))
         client = Client(transport, mode=mode, read_timeout_seconds=10, **options)  # pyright: ignore[reportArgumentType]
-        yield await stack.enter_async_context(client)
+        entered = await stack.enter_async_context(client)
+        if mode == "legacy":  # over HTTP it opens its stream for notices after the handshake
+            await asyncio.wait_for(hears.wait(), 10)
+        yield entered

@@ -247,7 +247,7 @@ class Yes(Approvals):
 @pytest.fixture
 def person(house: House, monkeypatch: pytest.MonkeyPatch) -> Yes:
     one = Yes()
-    monkeypatch.setattr(house.gate, "approvals", one)
+    monkeypatch.setattr(house.gate.permits, "approvals", one)
     return one
 
 

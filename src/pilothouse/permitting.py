@@ -1,0 +1,257 @@
+"""What may happen: what a call points at, what the policy says of it, who is asked, and what may be told afterwards.
+
+    aim -> decide -> ask -> decide again … run … -> look again
+
+Above: the gate. Below: guard decides and asks, aiming and browser look, timing bounds it.
+"""
+
+import asyncio
+import functools
+import time
+from typing import Any
+
+import msgspec
+
+from pilothouse.aiming import aimed, as_aims, pointing
+from pilothouse.browser.aim import Sight
+from pilothouse.browser.session import Session
+from pilothouse.browser.tab import Tab
+from pilothouse.call import Visit
+from pilothouse.errors import Failure
+from pilothouse.guard.approvals import Approvals
+from pilothouse.guard.pending import bound_to
+from pilothouse.guard.policy import Aim, Decision, Policy, Question, denial
+from pilothouse.result import Result
+from pilothouse.timing import Timing
+from pilothouse.tool import Access, Tool
+
+
+class Permits:
+    def __init__(self, policy: Policy, approvals: Approvals, timing: Timing) -> None:
+        self._policy = policy
+        self.approvals = approvals
+        self._timing = timing
+
+    # aim, decide
+
+    async def permitted(self, visit: Visit, args: msgspec.Struct) -> Question:
+        """What may happen now. Whoever was asked has said yes to the page of then: it must still be there.
+
+        Nobody looks at what a call points at in a page that may not be read.
+        """
+        visit.question = question = self._question(visit, args)
+        if visit.tool and visit.tool.runner_name:  # it does nothing itself: each step is asked about
+            return question
+        weighed = self._policy.weigh(question)
+        if weighed[-1].verdict != "deny" and await self._aim(visit, args):
+            visit.question = question = self._question(visit, args)
+            weighed = self._policy.weigh(question)
+        visit.decision = weighed[-1]
+        if any([await self._asked(visit, question, said) for said in weighed]):
+            now = self._question(visit, args)
+            if bound_to(now) != bound_to(question):
+                raise replaced("while a person was asked")
+            for said in self._policy.weigh(now):
+                if said.verdict == "deny":
+                    raise denial(said, now.tool)
+        if visit.tool and visit.tool.scope == "Tab" and not visit.tool.leaves:
+            self._check_frames(visit, question)
+        if visit.held:
+            visit.held.judge = functools.partial(self._judge_late, question)
+        return question
+
+    async def touch(self, visit: Visit, place: Any, args: msgspec.Struct) -> None:
+        """What a tool of a session touches beside pages: addresses as they are, domains by rules that guard them."""
+        tool, session = visit.tool, visit.session
+        if tool is None or tool.places is None or session is None:
+            return
+        options = session.options
+        told: list[str] = await self._timing.bounded(visit, args, tool.places(place, args))
+        urls = [[one] if "://" in one else self._policy.guarded(options.browser, options.mode, one) for one in told]
+        visit.touches = tuple(dict.fromkeys(url for some in urls for url in some))
+
+    async def _aim(self, visit: Visit, args: msgspec.Struct) -> bool:
+        """What it points at, if that matters to the policy; whether anything was found."""
+        tab, session = visit.tab, visit.session
+        if tab is None or session is None or not self._policy.wants_aims(session.options.browser, session.options.mode):
+            return False
+        await self._timing.bounded(visit, args, self._look(visit, tab, args))
+        return visit.held is not None
+
+    async def _look(self, visit: Visit, tab: Tab, args: msgspec.Struct) -> None:
+        assert visit.tool
+        if pointing(visit.tool, args) is None:
+            return
+        if visit.tool.live:
+            await tab.ready(self._timing.left_s(visit, args))
+        visit.held = await aimed(tab, visit.tool, args)
+
+    def _question(self, visit: Visit, args: msgspec.Struct) -> Question:
+        assert visit.tool
+        session, tab, given = visit.session, visit.tab, _given(args)
+        aims = as_aims(visit.held.sights) if visit.held else ()
+        return Question(
+            caller=visit.call.caller.key,
+            session=session.id if session else "",
+            tool=visit.tool.name,
+            access=_access(visit.tool, given),
+            args=given,
+            browser=session.options.browser if session else "isolated",
+            mode=session.options.mode if session else "auto",
+            urls=(*_urls(visit.tool, tab, args, aims), *visit.touches),
+            is_wide=visit.tool.places is not None,
+            tab=tab.name if tab else "",
+            document=tab.document.loader_id if tab else "",
+            aims=aims,
+            presses=not visit.held or visit.held.pointing.presses,
+        )
+
+    def _check_frames(self, visit: Visit, question: Question) -> None:
+        assert visit.tab
+        urls = [frame.url for frame in visit.tab.frames if frame.url]
+        if said := self._policy.refused_frame(question.browser, question.mode, urls):
+            raise denial(said, f"{question.tool}: a frame of the page is of another place")
+
+    def _judge_late(self, question: Question, sights: tuple[Sight, ...]) -> None:
+        """A field that another one brought to light. Nobody can be asked now: half of the form is filled."""
+        question = msgspec.structs.replace(question, aims=as_aims(sights))
+        for decision in self._policy.weigh(question):
+            granted = decision.verdict == "ask" and self.approvals.is_granted(question, decision)
+            if decision.verdict == "allow" or granted:
+                continue
+            raise Failure(
+                "denied" if decision.verdict == "deny" else "approval_denied",
+                decision.why
+                or f"{decision.rule} does not allow it unasked, and it was not there when the call was judged",
+                details={"rule": decision.rule, "risk": decision.risk},
+                suggestions=["fill it in a call of its own"],
+            )
+
+    # ask
+
+    async def _asked(self, visit: Visit, question: Question, decision: Decision) -> bool:
+        """The call's deadline stands still meanwhile, and others may use its tab: what they change is noticed."""
+        if decision.verdict == "allow":
+            return False
+        if decision.verdict == "ask" and self.approvals.is_granted(question, decision):  # a denial no grant can lift
+            return False
+        began, call = time.monotonic(), visit.call
+        has_turn, visit.has_turn = visit.has_turn, False
+        if has_turn and visit.tab:
+            visit.tab.turn.release()
+        try:
+            asked = await self.approvals.ask(
+                question, decision, progress=call.progress, dialog=call.dialog, patience_s=call.patience_s
+            )
+        finally:
+            visit.asking_s += time.monotonic() - began
+        if has_turn and visit.tab:
+            await self._take_turn_again(visit, visit.tab)
+        return asked
+
+    async def _take_turn_again(self, visit: Visit, tab: Tab) -> None:
+        limit_s = (visit.session.options.timeout_ms if visit.session else self._timing.timeout_ms) / 1000
+        try:
+            await asyncio.wait_for(tab.turn.acquire(), limit_s)
+        except TimeoutError:
+            raise await self._timing.too_late(visit, limit_s) from None
+        visit.has_turn = True
+
+    # decide again, look again
+
+    def decide_again(self, visit: Visit, tab: Tab, question: Question, args: msgspec.Struct) -> None:
+        """Its turn has come, and the page may have become another one while the call waited for it."""
+        assert visit.tool
+        if (tab.document.loader_id, _urls(visit.tool, tab, args, question.aims)) == (question.document, question.urls):
+            return
+        now = self._question(visit, args)
+        for said in self._policy.weigh(now):
+            if said.verdict == "deny":
+                raise denial(said, question.tool)
+            if said.verdict == "ask" and not self.approvals.is_granted(now, said):
+                raise replaced("while the call waited for its turn")
+
+    async def look_again(self, visit: Visit, question: Question, seen: int, result: Result[Any] | None = None) -> None:
+        """Nothing is told of a page that may not be read: the one that is there now, or one that came by meanwhile."""
+        session = visit.session
+        tab = visit.tab or (_tab_told_of(session, result) if session else None)
+        if session is None or tab is None or tab.closed:
+            return
+        came = [one.text for one in session.watch.recent(seen) if one.kind == "navigation" and one.tab == tab.name]
+        try:
+            for url in dict.fromkeys((*came, tab.url)):
+                said = self._policy.decide_document(question.browser, question.mode, url)
+                if said.verdict == "deny":
+                    raise _withheld(said, question.tool)
+                asked = msgspec.structs.replace(question, access=Access.VISIT, urls=(url,), aims=())
+                await self._asked(visit, asked, said)
+            if visit.tab and visit.tool and not visit.tool.leaves:
+                self._check_frames(visit, question)
+        except Failure:
+            tab.title = ""
+            raise
+
+    def hide(self, visit: Visit) -> None:
+        """Titles and events are told besides: not those of pages that may not be read."""
+        if (session := visit.session) is None:
+            return
+        refused = [tab for tab in session.tabs if self._policy.forbids(session.options.browser, tab.url)]
+        for tab in refused:
+            tab.title = ""
+        visit.hidden = frozenset(tab.name for tab in refused)
+
+
+def _access(tool: Tool, given: dict[str, Any]) -> Access:
+    return Access.SENSITIVE if tool.sensitive & given.keys() else tool.access
+
+
+def _urls(tool: Tool, tab: Tab | None, args: msgspec.Struct, aims: tuple[Aim, ...] = ()) -> tuple[str, ...]:
+    """The live document, the frames that are worked in, and the addresses among the arguments.
+
+    Who leaves a page needs no leave of that page.
+    """
+    there = [tab.url, tab.frame.url if tab.frame else ""] if tab and not tool.leaves else []
+    given = [getattr(args, name) for name in tool.url_names]
+    return tuple(dict.fromkeys(url for url in (*there, *given, *(aim.url for aim in aims)) if url))
+
+
+def _tab_told_of(session: Session, result: Result[Any] | None) -> Tab | None:
+    """Some tools of a session answer about one tab of it."""
+    name = getattr(result.data, "tab", "") if result else ""
+    return next((tab for tab in session.tabs if tab.name == name), None)
+
+
+def _withheld(decision: Decision, tool: str) -> Failure:
+    failure = denial(decision, f"{tool} was run, and the page that is there now may not be read")
+    failure.details["ran"] = True
+    return failure
+
+
+def replaced(when: str) -> Failure:
+    return Failure(
+        "stale_ref",
+        f"the page was replaced {when}",
+        suggestions=["take a new snapshot and repeat the step"],
+        retryable=True,
+    )
+
+
+def _given(args: msgspec.Struct) -> dict[str, Any]:
+    """The arguments that differ from their defaults, as plain data, for the policy and the log."""
+    defaults = dict(zip(args.__struct_fields__[::-1], args.__struct_defaults__[::-1], strict=False))
+    given = {name: getattr(args, name) for name in args.__struct_fields__}
+    return msgspec.to_builtins({name: value for name, value in given.items() if value != defaults.get(name, object())})
+
+
+def early_question(visit: Visit) -> Question:
+    """What is refused before anything was asked has no more than a name and addresses."""
+    tool, given = visit.tool, visit.call.args
+    urls = [given.get(name) for name in (tool.url_names if tool else ())]
+    return Question(
+        caller=visit.call.caller.key,
+        session=visit.session.id if visit.session else "",
+        tool=tool.name if tool else visit.call.tool[:80],
+        access=tool.access if tool else Access.READ,
+        args={},
+        urls=tuple(url for url in urls if isinstance(url, str)),
+    )

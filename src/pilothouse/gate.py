@@ -107,7 +107,7 @@ class Gate:
         async with self._turn(visit, args):
             question = await self._permitted(visit, args)
             self._count(visit, question)
-            visit.record = await self._audit.before(question, visit.decision)
+            visit.record = await self._audit.before(question, visit.decision, visit.approved)
             seen = visit.session.watch.newest if visit.session else 0
             try:
                 result = await self._run(visit, place, args, question)
@@ -258,7 +258,8 @@ class Gate:
         """The call's deadline stands still meanwhile, and others may use its tab: what they change is noticed."""
         if decision.verdict == "allow":
             return False
-        if decision.verdict == "ask" and self.approvals.is_granted(question, decision):  # a denial no grant can lift
+        if decision.verdict == "ask" and (yes := self.approvals.granted(question, decision)):  # it lifts no denial
+            visit.approved.append(yes)
             return False
         began, call = time.monotonic(), visit.call
         has_turn, visit.has_turn = visit.has_turn, False
@@ -266,7 +267,12 @@ class Gate:
             visit.tab.turn.release()
         try:
             asked = await self.approvals.ask(
-                question, decision, progress=call.progress, dialog=call.dialog, patience_s=call.patience_s
+                question,
+                decision,
+                progress=call.progress,
+                dialog=call.dialog,
+                patience_s=call.patience_s,
+                approved=visit.approved.append,
             )
         finally:
             visit.asking_s += time.monotonic() - began

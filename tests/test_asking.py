@@ -1,6 +1,7 @@
 """D07, D08: a call that a person is asked about, through the corridor and a real Chromium."""
 
 import asyncio
+import json
 from typing import Any
 
 import msgspec
@@ -55,6 +56,29 @@ async def test_nothing_happens_before_the_yes(house: House, asking: Agent):
     await house.gate.approvals.answer(question["id"], "allow")
     assert code(await call) == "ok"
     assert await count(asking) == "1"
+
+
+@promise("D13")
+async def test_the_log_says_who_approved_and_how(house: House, asking: Agent):
+    for scope in ("once", "session"):
+        call = await clicks(asking)
+        ident = (await asked(house))["id"]
+        await house.gate.approvals.answer(ident, "allow", scope)
+        assert code(await call) == "ok"
+        assert approved(house) == [{"by": "person", "scope": scope, "id": ident}]
+    assert code(await (await clicks(asking))) == "ok"
+    (grant,) = [one for one in house.gate.approvals.grants() if one["session"] == asking_session(house, asking)]
+    assert approved(house) == [{"by": "person", "scope": "session", "id": grant["id"]}]
+
+
+def asking_session(house: House, agent: Agent) -> str:
+    return house.gate.session_ids(agent.caller)[0]
+
+
+def approved(house: House) -> list[dict[str, str]]:
+    """By the newest line of a click."""
+    records = [json.loads(line) for line in (house.home / "audit.jsonl").read_text().splitlines()]
+    return [one for one in records if one.get("tool") == "click"][-1]["approved"]
 
 
 async def test_a_no_is_told_and_nothing_happens(house: House, asking: Agent):

@@ -15,8 +15,8 @@ import pytest
 
 from pilothouse.commands.records import parse_since, plain
 from pilothouse.guard import chain
-from pilothouse.guard.audit import NAME, Approved, Audit
-from pilothouse.guard.policy import Aim, Decision, Question
+from pilothouse.guard.audit import NAME, Audit
+from pilothouse.guard.policy import Aim, Approved, Decision, Question
 from pilothouse.tool import Access
 from tests.command_line import CommandLine
 from tests.processes import PILOTHOUSE, Process
@@ -36,10 +36,10 @@ async def fill(home: Path, **options: Any) -> None:
     log.after(await log.before(question("navigate", "s2def", "ci")), outcome="timeout", duration_ms=30_000)
     denied = Decision("deny", "rule 2 (shop.test)", "high")
     log.refused(question("evaluate_js"), outcome="denied", why="no script here", decision=denied)
-    no = Approved(by="person", door="cli")
-    log.refused(question("fill"), outcome="approval_denied", why="said no", decision=denied, approved=no)
+    log.refused(question("fill"), outcome="approval_denied", why="said no", decision=denied)
     log.note("wrong_door", caller="ci", path="/api/policy")
-    await log.before(question("press_key", key="Enter"))
+    yes = Approved(by="person", scope="once", id="a1b2c3")
+    await log.before(question("press_key", key="Enter"), approved=[yes])
     log.close()
 
 
@@ -56,7 +56,7 @@ def lines(text: str) -> list[str]:
 
 
 def test_show_tells_one_line_for_each_deed(cli: CommandLine):
-    start, click, visit, script, fill, note, key = lines(cli.text("log", "show"))
+    start, click, visit, script, _, note, key = lines(cli.text("log", "show"))
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d start boot=\w+ pid=\d+ #1$", start)
     assert click.endswith(
         " click target=#pay [button Pay now] at http://localhost:3000/cart 12.3 ms (default, s1abc) #2"
@@ -65,7 +65,7 @@ def test_show_tells_one_line_for_each_deed(cli: CommandLine):
     assert "(ci, s2def)" in visit
     assert " denied     evaluate_js " in script
     assert "because no script here by rule 2 (shop.test) (risk high)" in script
-    assert "answered by person through cli" in fill
+    assert "approved by person (once, a1b2c3)" in key
     assert "wrong_door caller=ci path=/api/policy" in note
     assert " unfinished press_key key=Enter" in key
     assert "\x1b" not in cli.text("log", "show")

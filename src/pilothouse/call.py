@@ -5,7 +5,6 @@ place of a call), guard (what the policy was asked and said), tool.
 """
 
 import time
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -13,9 +12,9 @@ import msgspec
 from pilothouse.browser.aim import Held
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
-from pilothouse.guard.policy import Decision, Question
+from pilothouse.guard.policy import Approved, Decision, Question
 from pilothouse.result import Image
-from pilothouse.tool import Progress, Tool
+from pilothouse.tool import Dialog, Progress, Tool
 
 
 class Defaults(msgspec.Struct, frozen=True):
@@ -40,10 +39,6 @@ class Caller(msgspec.Struct, frozen=True):
     connection: str
     door: str
     defaults: Defaults = Defaults()
-
-
-# Puts a question to the user of the calling client; `allow`, `deny`, or empty for no answer.
-Dialog = Callable[[dict[str, Any]], Awaitable[str]]
 
 
 class Call(msgspec.Struct):
@@ -81,6 +76,7 @@ class Visit:
         self.asking_s = 0.0  # a person's time, which is not the call's
         self.question: Question | None = None
         self.decision: Decision | None = None
+        self.approved: list[Approved] = []
         self.record = 0
         self.hidden: frozenset[str] = frozenset()  # tabs at pages that may not be read
         self.held: Held | None = None

@@ -110,7 +110,7 @@ class Gate:
         async with self._turn(visit, args):
             question = await self.permits.permitted(visit, args)
             self._count(visit, question)
-            visit.record = await self._audit.before(question, visit.decision)
+            visit.record = await self._audit.before(question, visit.decision, visit.approved)
             seen = visit.session.watch.newest if visit.session else 0
             try:
                 result = await self._run(visit, place, args, question)

@@ -133,7 +133,8 @@ class Permits:
         """The call's deadline stands still meanwhile, and others may use its tab: what they change is noticed."""
         if decision.verdict == "allow":
             return False
-        if decision.verdict == "ask" and self.approvals.is_granted(question, decision):  # a denial no grant can lift
+        if decision.verdict == "ask" and (yes := self.approvals.granted(question, decision)):  # it lifts no denial
+            visit.approved.append(yes)
             return False
         began, call = time.monotonic(), visit.call
         has_turn, visit.has_turn = visit.has_turn, False
@@ -141,7 +142,12 @@ class Permits:
             visit.tab.turn.release()
         try:
             asked = await self.approvals.ask(
-                question, decision, progress=call.progress, dialog=call.dialog, patience_s=call.patience_s
+                question,
+                decision,
+                progress=call.progress,
+                dialog=call.dialog,
+                patience_s=call.patience_s,
+                approved=visit.approved.append,
             )
         finally:
             visit.asking_s += time.monotonic() - began

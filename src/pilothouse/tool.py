@@ -38,6 +38,10 @@ class Progress(Protocol):
     async def __call__(self, done: float, total: float | None, message: str) -> None: ...
 
 
+Dialog = Callable[[dict[str, Any]], Awaitable[str]]
+"""Puts a question to the user of the calling client; `allow`, `deny`, or empty for no answer."""
+
+
 class Runner(Protocol):
     """Runs another tool through the whole corridor; a tool made of steps asks for it by a parameter of this type."""
 

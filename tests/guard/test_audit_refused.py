@@ -16,8 +16,8 @@ from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard import audit as module
 from pilothouse.guard import chain
-from pilothouse.guard.audit import MAX_LATE, MAX_LINE_BYTES, NAME, Approved, Audit
-from pilothouse.guard.policy import Aim, Decision, Policy, Question
+from pilothouse.guard.audit import MAX_LATE, MAX_LINE_BYTES, NAME, Audit
+from pilothouse.guard.policy import Aim, Approved, Decision, Policy, Question
 from pilothouse.guard.rates import Rates
 from pilothouse.tool import Access
 from tests.house import Agent, House
@@ -46,19 +46,18 @@ async def test_a_line_tells_what_decided_and_who_approved(log: Audit):
     number = await log.before(
         Question(**{**{name: getattr(CLICK, name) for name in CLICK.__struct_fields__}, "aims": aims, "tab": "t1"}),
         ASKED,
-        Approved(by="person", door="cli", scope="session", id="q7"),
+        [Approved(by="person", scope="session", id="q7")],
     )
     log.after(number, outcome="denied", duration_ms=1, why="rule 9")
     before, after = log.tail(2)
     assert before["decision"] == {"verdict": "ask", "rule": "rule 3", "risk": "high"}
-    assert before["approved"] == {"by": "person", "door": "cli", "scope": "session", "id": "q7"}
+    assert before["approved"] == [{"by": "person", "scope": "session", "id": "q7"}]
     assert (before["aims"], before["tab"]) == (["button Pay now", "password"], "t1")
     assert after["why"] == "rule 9"
 
 
 async def test_what_was_refused_has_one_line(log: Audit, tmp_path: Path):
-    no = Approved(by="person", door="cli", id="q7")
-    log.refused(CLICK, outcome="approval_denied", why="token=abc said no", decision=ASKED, approved=no)
+    log.refused(CLICK, outcome="approval_denied", why="token=abc said no", decision=ASKED)
     line = log.tail(1)[0]
     assert (line["event"], line["outcome"], line["tool"], line["args"]) == (
         "refused",
@@ -67,7 +66,6 @@ async def test_what_was_refused_has_one_line(log: Audit, tmp_path: Path):
         {"target": "#go"},
     )
     assert line["decision"]["risk"] == "high"
-    assert line["approved"]["by"] == "person"
     assert line["why"] == "token=[redacted] said no"
     assert check(tmp_path).unfinished == []
 
@@ -110,7 +108,7 @@ async def test_no_line_is_longer_than_the_bound(log: Audit, tmp_path: Path):
     args: dict[str, Any] = {f"{n}{nasty}": [nasty] * 100 for n in range(100)}
     wild = Question("c" * 9000, "s" * 9000, nasty, Access.SENSITIVE, args, nasty, nasty, urls, nasty, nasty, aims)
     decision = Decision("deny", nasty, why=nasty)
-    number = await log.before(wild, decision, Approved(nasty, nasty, nasty, nasty))
+    number = await log.before(wild, decision, [Approved(nasty, nasty, nasty)] * 100)
     log.refused(wild, outcome=nasty, why=nasty, decision=decision)
     log.note(nasty, **{nasty: nasty}, many=[args] * 50)
     log.after(number, outcome=nasty, duration_ms=1, why=nasty)

@@ -10,7 +10,8 @@ import pytest
 import pilothouse.tools
 from pilothouse.errors import Failure
 from pilothouse.guard.policy import Aim, Question
-from pilothouse.guard.sensitive import assess, compiled
+from pilothouse.guard.rules import compile_pattern
+from pilothouse.guard.sensitive import assess
 from pilothouse.guard.words import is_dismissal, meanings
 from pilothouse.tool import Access, declared
 from tests.promises import promise
@@ -235,7 +236,7 @@ def test_pages():
 
 
 def test_patterns_of_a_person():
-    patterns = compiled(["(?i)launch.*rocket", "staging\\.test/admin"])
+    patterns = [compile_pattern(one) for one in ("(?i)launch.*rocket", "staging\\.test/admin")]
     assert assess(asked("click", button("Launch the rocket")), patterns) == (
         "high",
         'fits the pattern "(?i)launch.*rocket"',
@@ -246,16 +247,16 @@ def test_patterns_of_a_person():
     assert assess(asked("click", button("x")), patterns)[0] == "none"
 
 
-@pytest.mark.parametrize("pattern", ["(", "(?=x)y", "(a)\\1", "x" * 1001])
+@pytest.mark.parametrize("pattern", ["(", "(?=x)y", "(a)\\1"])
 def test_what_is_no_pattern_is_refused(pattern: str):
     with pytest.raises(Failure) as caught:
-        compiled([pattern])
+        compile_pattern(pattern)
     assert caught.value.code == "bad_request"
 
 
 @pytest.mark.alone
 def test_hostile_input_costs_little():
-    patterns = compiled(["(a+)+$", "(?i)(x|x)*y"])
+    patterns = [compile_pattern(one) for one in ("(a+)+$", "(?i)(x|x)*y")]
     huge = "a" * 10_000_000 + "!"
     aims = [
         button(huge, purpose=huge, leads_to=f"https://x.test/{huge}", url=f"https://x.test/{huge}", form=huge)

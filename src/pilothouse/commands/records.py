@@ -157,7 +157,7 @@ def _arguments(record: Record) -> Iterator[str]:
 def _circumstances(record: Record) -> Iterator[str]:
     """What it meant, where, and who had a say."""
     aims, urls = _list(record, "aims"), _list(record, "urls")
-    decision, approved = _table(record, "decision"), _table(record, "approved")
+    decision = _table(record, "decision")
     if aims:
         yield f"[{plain(', '.join(map(str, aims)))}]"
     if urls:
@@ -166,8 +166,10 @@ def _circumstances(record: Record) -> Iterator[str]:
         yield f"because {plain(record.get('why', ''))}"
     if decision.get("verdict", "allow") != "allow":
         yield f"by {plain(decision.get('rule'))} (risk {plain(decision.get('risk'))})"
-    if approved:
-        yield f"answered by {plain(approved.get('by'))} through {plain(approved.get('door'))}"
+    for yes in _list(record, "approved"):
+        if isinstance(yes, dict):
+            told = cast(Record, yes)
+            yield f"approved by {plain(told.get('by'))} ({plain(told.get('scope'))}, {plain(told.get('id'))})"
 
 
 def _note(deed: Deed) -> str:

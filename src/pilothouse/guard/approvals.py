@@ -11,7 +11,7 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -19,8 +19,8 @@ import msgspec
 from pilothouse.errors import Failure
 from pilothouse.guard.grants import Grant, Grants
 from pilothouse.guard.pending import RISKS, Key, Pending, Scope, Waiter, bound_to, same_act, same_call, same_domain
-from pilothouse.guard.policy import Decision, Question, Risk, denial
-from pilothouse.tool import Progress
+from pilothouse.guard.policy import Approved, Decision, Question, Risk, denial
+from pilothouse.tool import Dialog, Progress
 
 TIMEOUT_S = 60.0
 REPEAT_S = 300.0  # so long what a person denied is denied again without asking
@@ -34,8 +34,6 @@ log = logging.getLogger(__name__)
 
 Shown = dict[str, Any]
 Listener = Callable[[Shown], None]
-# Puts a question to the user of the calling client; `allow`, `deny`, or empty for no answer.
-Dialog = Callable[[Shown], Awaitable[str]]
 
 
 class Record(Protocol):
@@ -97,40 +95,47 @@ class Approvals:
         progress: Progress | None = None,
         dialog: Dialog | None = None,
         patience_s: float | None = None,
+        approved: Callable[[Approved], None] = lambda yes: None,
     ) -> bool:
         """False: the call may go on. True: a person was asked and said yes to it; the page may be another by now.
 
-        Otherwise `denied` or `approval_denied`; or, after `patience_s`, `approval_pending`: the same call, made again,
-        finds the answer.
+        `approved` hears whose yes it is. Otherwise `denied` or `approval_denied`; or, after `patience_s`,
+        `approval_pending`: the same call, made again, finds the answer.
         """
         if decision.verdict == "allow":
             return False
         if decision.verdict == "deny":
             raise denial(decision, question.tool)
-        if self._covers(question, decision):
+        if yes := self._covering(question, decision):
+            approved(yes)
             return False
         while True:
             self._refuse_repeat(question, decision)
             pending = self._opened(question, decision)
             told = await self._heard(pending, bound_to(question), progress, dialog, patience_s)
-            if told == "allow" or (told == "again" and self._covers(question, decision)):
-                return True
             if told == "deny":
                 raise _denied(_no_to(pending))
+            if yes := _yes_of(pending) if told == "allow" else self._covering(question, decision):
+                approved(yes)
+                return True
+
+    def granted(self, question: Question, decision: Decision) -> Approved | None:
+        """What a person has allowed for longer than one call."""
+        grant = self._grants.covering(question, decision)
+        return Approved(grant.by, grant.scope, grant.id) if grant else None
 
     def is_granted(self, question: Question, decision: Decision) -> bool:
-        """Whether a person has allowed it for longer than one call."""
-        return self._grants.covering(question, decision) is not None
+        return self.granted(question, decision) is not None
 
-    def _covers(self, question: Question, decision: Decision) -> bool:
-        if self.is_granted(question, decision):
-            return True
+    def _covering(self, question: Question, decision: Decision) -> Approved | None:
+        if yes := self.granted(question, decision):
+            return yes
         self.sweep()
         ticket = self._tickets.get(bound_to(question))
         if ticket is None or not _is_same(ticket[1].decision, decision):
-            return False
+            return None
         del self._tickets[ticket[1].bound]
-        return True
+        return _yes_of(ticket[1])
 
     def _refuse_repeat(self, question: Question, decision: Decision) -> None:
         denial = self._denials.get(same_act(question, decision))
@@ -452,6 +457,10 @@ def _facts(pending: Pending) -> dict[str, Any]:
         "domain": pending.domain,
         "bound": pending.bound[:16],
     }
+
+
+def _yes_of(pending: Pending) -> Approved:
+    return Approved(pending.by, pending.scope, pending.id)
 
 
 def _no_to(pending: Pending) -> Denied:

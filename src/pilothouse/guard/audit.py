@@ -10,6 +10,7 @@ import asyncio
 import os
 import secrets
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -21,7 +22,7 @@ import msgspec
 from pilothouse.config import shown_proxy
 from pilothouse.errors import Failure
 from pilothouse.guard import chain
-from pilothouse.guard.policy import Aim, Decision, Question
+from pilothouse.guard.policy import Aim, Approved, Decision, Question
 from pilothouse.guard.redact import for_log, for_log_tree
 from pilothouse.guard.secrets import named
 from pilothouse.tool import Access
@@ -44,15 +45,6 @@ _SYNCED = {Access.WRITE, Access.SENSITIVE}
 _TYPED = {"text", "value", "data"}
 _PROXIES = {"proxy", "proxy_server"}
 _sync = getattr(os, "fdatasync", os.fsync)  # macOS and Windows have no fdatasync
-
-
-class Approved(msgspec.Struct, frozen=True):
-    """The answer of a person, as the log keeps it: whose, by which door, for how much."""
-
-    by: str
-    door: str = ""
-    scope: str = "once"
-    id: str = ""
 
 
 class Audit:
@@ -78,10 +70,10 @@ class Audit:
             raise _unwritable(self._path, error) from None
 
     async def before(
-        self, question: Question, decision: Decision | None = None, approved: Approved | None = None
+        self, question: Question, decision: Decision | None = None, approved: Sequence[Approved] = ()
     ) -> int:
         """Record what is about to happen and return the record's number; what cannot be recorded must not run."""
-        number = self._record(_before(question) | _judged(decision, approved))
+        number = self._record(_before(question) | _judged(decision) | _yes(approved))
         if question.access in _SYNCED:
             await self._keep(number)
         return number
@@ -91,18 +83,10 @@ class Audit:
         fields = {"event": "after", "of": number, "outcome": outcome, "ms": round(duration_ms, 1)}
         self._record_or_keep(fields | ({"why": for_log(_short(why, 0))} if why else {}))
 
-    def refused(
-        self,
-        question: Question,
-        *,
-        outcome: str,
-        why: str,
-        decision: Decision | None = None,
-        approved: Approved | None = None,
-    ) -> None:
-        """Record what was asked for and did not happen. `approved` names the person who said no."""
+    def refused(self, question: Question, *, outcome: str, why: str, decision: Decision | None = None) -> None:
+        """Record what was asked for and did not happen."""
         told = {"event": "refused", "outcome": outcome, "why": for_log(_short(why, 0))}
-        self._record_or_keep(_before(question) | _judged(decision, approved) | told)
+        self._record_or_keep(_before(question) | _judged(decision) | told)
 
     def limited(self, caller: str, why: str, *, tool: str = "", session: str = "") -> None:
         """A caller beyond its limits gets a line a minute, not one for each call: else it could fill the disk."""
@@ -272,14 +256,16 @@ def _aim(aim: Aim) -> str:
     return for_log(_short(" ".join(part for part in (aim.role or aim.kind, aim.name) if part), 0))
 
 
-def _judged(decision: Decision | None, approved: Approved | None) -> dict[str, Any]:
-    """What the policy said, and who was asked."""
-    told: dict[str, Any] = {}
-    if decision is not None:
-        told["decision"] = {"verdict": decision.verdict, "rule": _short(decision.rule, 0), "risk": decision.risk}
-    if approved is not None:
-        told["approved"] = _short(msgspec.to_builtins(approved), 1)
-    return told
+def _judged(decision: Decision | None) -> dict[str, Any]:
+    """What the policy said."""
+    if decision is None:
+        return {}
+    return {"decision": {"verdict": decision.verdict, "rule": _short(decision.rule, 0), "risk": decision.risk}}
+
+
+def _yes(approved: Sequence[Approved]) -> dict[str, Any]:
+    """Who was asked. Several domains are several questions."""
+    return {"approved": _short(msgspec.to_builtins(list(approved)), 2)} if approved else {}
 
 
 def _note(kind: str, fields: dict[str, Any]) -> dict[str, Any]:

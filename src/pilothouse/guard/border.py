@@ -63,14 +63,14 @@ class Border:
             return None
         if decision.verdict == "deny":
             return _told(decision, url)
-        place = place_of(url)
+        place = authority_of(url)
         if place and domain(*place) in self._admitted:
             return None
         return await self._ask(url, decision)
 
     def resource(self, url: str, page: str) -> Decision | None:
         """Only what a rule's own list says: whether the host may be reached at all is the gateway's question."""
-        place, home = place_of(url), place_of(page)
+        place, home = authority_of(url), authority_of(page)
         allowed = self._view.resources(judged_as(page)) if place and home else None
         if allowed is None or not place or not home or place == home or allowed.admit(*place):
             return None
@@ -129,7 +129,7 @@ class Border:
             return msgspec.structs.replace(decision, verdict="deny", why="nobody has said yes in time")
         if (now := self._view.document(judged_as(url))).verdict == "deny":  # meanwhile the rules may have changed
             return _told(now, url)
-        if place := place_of(url):
+        if place := authority_of(url):
             self.admit(domain(*place))
         return None
 
@@ -174,7 +174,7 @@ def judged_as(url: str) -> str:
     return url.removeprefix("blob:") if url.startswith("blob:http") else url
 
 
-def place_of(url: str) -> tuple[str, int] | None:
+def authority_of(url: str) -> tuple[str, int] | None:
     """Host and port of an address as the browser writes it; None when it has none."""
     url = judged_as(url)
     if not url.startswith(("http://", "https://")):
@@ -191,6 +191,6 @@ def domain(host: str, port: int) -> str:
 
 
 def _told(decision: Decision, url: str) -> Decision:
-    place = place_of(url)
+    place = authority_of(url)
     why = decision.why or f"{decision.rule} forbids {place[0] if place else url.partition(':')[0] + ': addresses'}"
     return msgspec.structs.replace(decision, why=why)

@@ -74,10 +74,10 @@ def is_card(digits: str) -> bool:
     if len(digits) < 14:
         return False
     fits = any(len(digits) in lengths and issuer.match(digits) for issuer, lengths in _ISSUERS)
-    return fits and _luhn(digits)
+    return fits and luhn(digits)
 
 
-def _luhn(digits: str) -> bool:
+def luhn(digits: str) -> bool:
     total = sum(map(int, digits[-1::-2])) + sum(map(int, digits[-2::-2].translate(_DOUBLED)))
     return total % 10 == 0 and len(set(digits)) > 1
 

@@ -12,12 +12,12 @@ from pilothouse.guard import sensitive
 from pilothouse.guard.address import Address, unwrap
 from pilothouse.guard.judgement import TEMPLATES, Judge
 from pilothouse.guard.patterns import Hosts, Pattern, names, place_of
-from pilothouse.guard.question import Aim, Decision, Question, Risk, Verdict, denial
+from pilothouse.guard.question import Aim, Approved, Decision, Question, Risk, Verdict, denial
 from pilothouse.guard.rules import Rules
 from pilothouse.guard.sites import sites
 from pilothouse.tool import Access
 
-__all__ = ["Aim", "Decision", "Policy", "Question", "Risk", "Verdict", "View", "denial"]
+__all__ = ["Aim", "Approved", "Decision", "Policy", "Question", "Risk", "Verdict", "View", "denial"]
 
 LOCKED_REQUESTS_PER_MINUTE = 60
 

@@ -66,6 +66,14 @@ class Decision(msgspec.Struct, frozen=True):
         return self.once_for.endswith(CHANGES)
 
 
+class Approved(msgspec.Struct, frozen=True):
+    """A person's yes, as the log keeps it: whose, for how much, and under which id the log has the answer itself."""
+
+    by: str
+    scope: str
+    id: str
+
+
 def denial(decision: Decision, what: str = "") -> Failure:
     """A decision against it, as what the caller is told: the rule, and what a person could write."""
     why = decision.why or f"{decision.rule} forbids it"

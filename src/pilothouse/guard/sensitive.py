@@ -19,9 +19,7 @@ from re import Pattern
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
-import re2  # pyright: ignore[reportMissingTypeStubs]
-
-from pilothouse.errors import Failure
+from pilothouse.guard.numbers import luhn
 from pilothouse.guard.words import bounded, folded, is_dismissal, is_wordless, meanings
 from pilothouse.result import clean, quoted
 from pilothouse.tool import Access
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
 
 Found = tuple["Risk", str]
 
-MOST_PATTERNS = 200
-LONGEST_PATTERN = 1000
 MOST_AIMS = 1000
 TYPED_CHARS = 20_000
 URL_CHARS = 2000
@@ -71,6 +67,7 @@ _SUBMITTERS = ("submit", "image")
 _PASSWORD = re.compile(r"\b(?:current|new)-password\b")
 _ONE_TIME = re.compile(r"\bone-time-code\b")
 _CARD_AUTOCOMPLETE = re.compile(r"\bcc-(?:number|csc|exp|exp-month|exp-year|name|given-name|family-name|type)\b")
+# Wider than what redaction masks: here a false alarm costs a question, there it costs the text.
 _CARD_NUMBER = re.compile(r"(?<!\d)[2-6](?:[ .\-/]?\d){12,18}(?!\d)")
 _HELD: dict[str, Found] = {
     "card": ("high", "sends a form that holds a payment card"),
@@ -84,26 +81,6 @@ def assess(question: "Question", patterns: Iterable[Pattern[str]] = ()) -> Found
     """The worst that is found, and why."""
     found = [*_by_tool(question), *_by_typing(question), *_by_aims(question), *_by_pattern(question, patterns)]
     return max(found, key=lambda one: _RANK[one[0]], default=("none", ""))
-
-
-def compiled(patterns: Iterable[str]) -> tuple[Pattern[str], ...]:
-    """A person's patterns on the linear-time engine, or `bad_request` with the one that is none."""
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = 8 << 20
-    every = list(patterns)
-    if len(every) > MOST_PATTERNS or any(len(one) > LONGEST_PATTERN for one in every):
-        raise Failure("bad_request", f"at most {MOST_PATTERNS} patterns of {LONGEST_PATTERN} characters are taken")
-    return tuple(_compiled(one, options) for one in every)
-
-
-def _compiled(pattern: str, options: Any) -> Pattern[str]:
-    try:
-        return cast(Pattern[str], re2.compile(pattern, options))  # pyright: ignore[reportUnknownMemberType]
-    except (cast(Any, re2).error, UnicodeEncodeError):
-        raise Failure(
-            "bad_request", f"{quoted(pattern)} is not a pattern", suggestions=["RE2 knows no look-around or backrefs"]
-        ) from None
 
 
 # By tool
@@ -147,12 +124,7 @@ def _plain_digits(text: str) -> str:
 
 
 def _holds_card(text: str) -> bool:
-    return any(_luhn([int(sign) for sign in found if sign.isdigit()]) for found in _CARD_NUMBER.findall(text))
-
-
-def _luhn(digits: list[int]) -> bool:
-    doubled = [digit * 2 - 9 if digit > 4 else digit * 2 for digit in digits[-2::-2]]
-    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+    return any(luhn("".join(filter(str.isdigit, found))) for found in _CARD_NUMBER.findall(text))
 
 
 # By what it points at, and where that is

@@ -37,6 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "timing": {"call", "browser", "tool", "errors"},
     "permitting": {"call", "aiming", "timing", "guard", "browser", "tool", "result", "errors"},
     "gate": {
+        "aiming",
         "call",
         "telling",
         "timing",

@@ -5,12 +5,9 @@ Above: http, which has checked Host, Origin and key; person lets the person in a
 
 import asyncio
 import contextlib
-import time
-from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeVar
 
 import msgspec
-from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -18,7 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from pilothouse.doors import parcel, wire
 from pilothouse.doors.follow import chosen_protocol
 from pilothouse.doors.parcel import Refused
-from pilothouse.doors.person import PERSON, PersonOnly
+from pilothouse.doors.person import PERSON, Door, PersonOnly
 from pilothouse.errors import Failure
 from pilothouse.guard.approvals import Approvals
 
@@ -60,38 +57,11 @@ def approval_routes(approvals: Approvals, person: PersonOnly) -> list[BaseRoute]
 
     return [
         WebSocketRoute("/api/approvals/live", _Live(approvals, person)),
-        Route("/api/approvals", _Door(person, GET=listed)),
-        Route("/api/approvals/{id}", _Door(person, POST=answered, DELETE=lifted)),
-        Route("/api/grants", _Door(person, GET=granted)),
-        Route("/api/grants/{id}", _Door(person, DELETE=revoked)),
+        Route("/api/approvals", Door(person, GET=listed)),
+        Route("/api/approvals/{id}", Door(person, POST=answered, DELETE=lifted)),
+        Route("/api/grants", Door(person, GET=granted)),
+        Route("/api/grants/{id}", Door(person, DELETE=revoked)),
     ]
-
-
-class _Door:
-    """One address. Whoever it is closed to learns nothing of what it would take."""
-
-    def __init__(self, person: PersonOnly, **methods: Callable[[Scope], Awaitable[Shown]]) -> None:
-        self._person = person
-        self._methods = methods
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            response = await self._answer(scope)
-        except Refused as refused:
-            response = parcel.refusal(refused)
-        except Failure as failure:
-            response = parcel.refusal(Refused(failure.status, failure))
-        await response(scope, receive, send)
-
-    async def _answer(self, scope: Scope) -> Response:
-        self._person.check(scope)
-        method = self._methods.get(scope["method"])
-        if method is None:
-            allowed = ", ".join(self._methods)
-            failure = Failure("bad_request", "this address does not take that method", suggestions=[f"use {allowed}"])
-            raise Refused(405, failure, {"allow": allowed})
-        data = await method(scope)
-        return parcel.as_json({"success": True, "data": data, "metadata": {"timestamp": int(time.time() * 1000)}})
 
 
 class _Live:

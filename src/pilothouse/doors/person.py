@@ -5,15 +5,20 @@ key it is; guard's rates, so that trying without end fills no disk.
 """
 
 import contextlib
+import time
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from starlette.types import Scope
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
+from pilothouse.doors import parcel
 from pilothouse.doors.parcel import Refused
 from pilothouse.errors import Failure
 from pilothouse.guard.rates import Rates
 
 PERSON = "person"
+PERSONS = ("/api/approvals", "/api/grants", "/api/policy", "/api/secrets", "/api/sessions")  # what these begin with
 TRIES_PER_MINUTE = 600
 
 
@@ -53,3 +58,30 @@ class PersonOnly:
         caller = who.removeprefix("agent:")
         why = "only a person may do this"
         self._record.note("door_refused", caller=caller, method=method, path=path[:200], why=why)
+
+
+class Door:
+    """One address. Whoever it is closed to learns nothing of what it would take."""
+
+    def __init__(self, person: PersonOnly, **methods: Callable[[Scope], Awaitable[dict[str, Any]]]) -> None:
+        self._person = person
+        self._methods = methods
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            response = await self._answer(scope)
+        except Refused as refused:
+            response = parcel.refusal(refused)
+        except Failure as failure:
+            response = parcel.refusal(Refused(failure.status, failure))
+        await response(scope, receive, send)
+
+    async def _answer(self, scope: Scope) -> Response:
+        self._person.check(scope)
+        method = self._methods.get(scope["method"])
+        if method is None:
+            allowed = ", ".join(self._methods)
+            failure = Failure("bad_request", "this address does not take that method", suggestions=[f"use {allowed}"])
+            raise Refused(405, failure, {"allow": allowed})
+        data = await method(scope)
+        return parcel.as_json({"success": True, "data": data, "metadata": {"timestamp": int(time.time() * 1000)}})

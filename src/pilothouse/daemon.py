@@ -100,6 +100,7 @@ def serve(
         "server.tools": tools,
         "browser.headless": False if headed else None,
     }
+    os.umask(0o077)  # every folder and file that is made, by Chrome too, is this user's alone
     try:
         home = directory()
         file_path = Path(config or os.path.join(home, "config.toml")).absolute()

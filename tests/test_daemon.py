@@ -52,6 +52,7 @@ def test_ready_line_and_files(home: Path, run: Start) -> None:
     }
     for path in (home / "daemon.json", Path(info["socket"]), home / "agent.key", home / "person.key"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "Umask:\t0077" in Path(f"/proc/{daemon.pid}/status").read_text()  # whatever it makes is ours alone
     with urllib.request.urlopen(f"{url}/health") as answer:
         assert answer.status == 200
 

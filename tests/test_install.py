@@ -276,7 +276,8 @@ def test_a_link_stays_a_link(person: Person):
 def test_into_a_project(person: Person, tmp_path: Path):
     project = tmp_path / "project"
     project.mkdir()
-    person.install("claude-code", "--yes", "--project", cwd=project)
+    told = person.install("claude-code", "--yes", "--project", cwd=project).stdout
+    assert "`pilothouse install claude-code --project --undo` takes it back" in told
     assert json.loads((project / ".mcp.json").read_text())["mcpServers"]["pilothouse"]["type"] == "stdio"
     assert not person.file("claude-code").exists()
     assert person.install("windsurf", "--yes", "--project", cwd=project).returncode == 2

@@ -143,6 +143,7 @@ def test_a_terminal_gets_colour_and_nothing_of_a_page_moves_it(cli: CommandLine)
     assert "ok" not in [line.strip() for line in shown.split("\n")]
     assert "\\u001b" in cli.text("log", "show", "--json", "--refused")
     assert plain("a" * 500) == "a" * 120 + "…"
+    assert (plain(True), plain(None), plain(["a"]), plain(2.5)) == ("true", "null", '["a"]', "2.5")
 
 
 def test_verify_says_whole_and_how_far(cli: CommandLine):

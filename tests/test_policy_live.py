@@ -101,6 +101,9 @@ def test_the_file_is_taken_over_and_mistakes_are_told(home: Path, daemon: Daemon
         assert "mode readonly" in refused.text
         write(home, 'mode = "off"\n')
         daemon.says("the policy stays as it was")
+        log = cli.text("log", "show")
+        assert "policy_edited by=the file" in log
+        assert "policy_not_taken_over by=the file" in log
         assert client.call("press_key", key="Tab").error == "denied"
         told = daemon.data("GET", "/api/policy")
         assert "line 1: mode" in told["problem"]

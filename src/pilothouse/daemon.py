@@ -48,6 +48,7 @@ from pilothouse.doors.person import PersonOnly
 from pilothouse.doors.policy import PolicyDoor
 from pilothouse.doors.rest import RestDoor
 from pilothouse.doors.secrets import secret_routes
+from pilothouse.doors.sessions import session_routes
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
@@ -58,7 +59,7 @@ from pilothouse.guard.known import known
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
-from pilothouse.guard.rulebook import NAME, Rulebook
+from pilothouse.guard.rulebook import NAME, Rulebook, version_of
 from pilothouse.guard.rules import Rules
 from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.sluice import Sluice
@@ -102,6 +103,7 @@ def serve(
         "server.tools": tools,
         "browser.headless": False if headed else None,
     }
+    os.umask(0o077)  # every folder and file that is made, by Chrome too, is this user's alone
     try:
         home = directory()
         file_path = Path(config or os.path.join(home, "config.toml")).absolute()
@@ -203,6 +205,7 @@ async def run(
         *PolicyDoor(policy, rulebook, gate.registry, audit, person).routes(),
         *approval_routes(approvals, person),
         *secret_routes(secrets, audit, person),
+        *session_routes(gate, person),
     ]
     routes = [metrics_route(gate), *people, *rest]
     app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
@@ -219,7 +222,7 @@ async def run(
         _announce(settings.server.host, port, str(home))
         if file and reread:
             following.append(asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, pace))))
-        following.append(asyncio.create_task(_follow_policy(rulebook, policy)))
+        following.append(asyncio.create_task(_follow_policy(rulebook, policy, audit)))
         following.append(asyncio.create_task(_follow_keys(keys)))
         await presence.until_over(linger_s)
     finally:
@@ -374,11 +377,18 @@ class _Pace:
         self._rates.per_minute = self._policy.requests_per_minute(per_minute, Limits().requests_per_minute)
 
 
-async def _follow_policy(rulebook: Rulebook, policy: Policy) -> None:
+async def _follow_policy(rulebook: Rulebook, policy: Policy, audit: Audit) -> None:
+    def taken(rules: Rules) -> None:
+        """What a door wrote is in the log already, and holds."""
+        if rules != policy.rules:
+            audit.note("policy_edited", by="the file", rules=len(rules.rules), version=version_of(rulebook.text()))
+        policy.replace(rules)
+
     def refused(failure: Failure) -> None:
         policy.problem = failure.message
+        audit.note("policy_not_taken_over", by="the file", why=failure.message)
 
-    await follow_file(rulebook.path, rulebook.read, policy.replace, called="the policy", but="", refused=refused)
+    await follow_file(rulebook.path, rulebook.read, taken, called="the policy", but="", refused=refused)
 
 
 def _apply(sessions: Sessions, gate: Gate, pace: _Pace, settings: Config) -> None:
@@ -441,7 +451,10 @@ def _bound(server: Server) -> Generator[socket.socket]:
             if error.errno != errno.EADDRINUSE:
                 raise
             owner = instance.port_owner(server.port)
-            raise PortTaken(f"port {server.port} is taken by {owner}; choose another with --port") from None
+            raise PortTaken(
+                f"port {server.port} is taken by {owner}; choose another: server.port in config.toml, "
+                "PILOTHOUSE_SERVER_PORT, or `pilothouse serve --port`"
+            ) from None
         yield listener
 
 

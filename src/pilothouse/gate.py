@@ -283,6 +283,19 @@ class Gate:
     def session_ids(self, caller: Caller) -> list[str]:
         return [session.id for session in self.own(caller).all()]
 
+    def every_session(self) -> list[dict[str, Any]]:
+        """Those of all callers, for the person."""
+        return [_told_of(one) for one in self._sessions.every()]
+
+    async def end_session(self, ident: str) -> str:
+        """For the person: whoever it belongs to."""
+        found = [one for one in self._sessions.every() if one.id == ident]
+        if not found:
+            raise Failure("not_found", "there is no such session", suggestions=["`pilothouse sessions` lists them"])
+        self._audit.note("session_ended", session=ident, caller=found[0].owner[0], by="person")
+        await self._sessions.close(found[0])
+        return ident
+
     def session_id(self, caller: Caller, name: str) -> str:
         """The handle of a session that may be called by another name too."""
         return self.own(caller).get(name).id
@@ -358,6 +371,19 @@ _OF_A_BROWSER = [
     ("browser_cpu_seconds", "cpu_s", "CPU time of a browser's living processes.", "gauge"),
     ("browser_processes", "processes", "Processes of a browser.", "gauge"),
 ]
+
+
+def _told_of(session: Session) -> dict[str, Any]:
+    return redact_tree({
+        "session": session.id,
+        "caller": session.owner[0],
+        "connection": session.owner[1].partition("-")[0],
+        "browser": session.options.browser,
+        "profile": session.options.profile,
+        "mode": session.options.mode,
+        "tabs": [clean(tab.url) for tab in session.tabs],
+        "age_s": int(time.time() - session.opened_at),
+    })  # fmt: skip
 
 
 def _tidied(event: Event) -> Event:

@@ -5,6 +5,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import urljoin
 
 import httpx2
 import mcp_types as types
@@ -76,6 +77,9 @@ async def test_nothing_else_does(url: str, headers: dict[str, str]) -> None:
     answer = await post(url, **headers)
     assert answer.status_code == 401
     assert answer.json()["error"]["code"] == "unauthorized"
+    assert "agent.key" in answer.json()["error"]["suggestions"][0]
+    theirs = await httpx2.AsyncClient().get(urljoin(url, "/api/policy"))
+    assert "person.key" in theirs.json()["error"]["suggestions"][0]
 
 
 async def test_the_persons_key_does_not_open_the_agents_door(url: str) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.browser.aim import Held, Pointing
 from pilothouse.call import Call
 from tests.house import Agent
 from tests.promises import promise
@@ -154,3 +155,17 @@ async def test_a_field_of_a_card_form_may_be_clicked(agent: Agent, site: PageSer
     assert not await is_asked(agent, site, page, "click", target=target)
     label = FORM.format("<label>Next <input type=submit value=Go></label><input autocomplete=cc-number>")
     assert await is_asked(agent, site, label, "click", target="label")
+
+
+async def test_a_button_outside_any_form_sends_none(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<button id=a>More</button><form><button id=b>More</button></form>"))
+    kinds = {target: await aim_kind(agent, target) for target in ("#a", "#b")}
+    assert kinds == {"#a": "button", "#b": "submit"}
+
+
+async def aim_kind(agent: Agent, target: str) -> str:
+    tab = agent.gate.own(agent.caller).all()[0].current
+    assert tab
+    held = Held(Pointing((target,)))
+    await held.look(tab)
+    return held.sights[0].kind

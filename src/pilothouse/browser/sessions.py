@@ -127,7 +127,11 @@ class Sessions:
             "over_limit",
             f"{counted(len(self._open), 'session')} open, the most there may be",
             details={"retry_after_s": seconds} if seconds else {},
-            suggestions=[f"close_session what is not needed, {when}", "limits.sessions raises it"],
+            suggestions=[
+                f"close_session what is not needed, {when}",
+                "a person sees and ends those of others too: pilothouse sessions",
+                "limits.sessions raises it",
+            ],
         )
 
     async def census(self) -> Census:
@@ -164,6 +168,9 @@ class Sessions:
     def isolated(self, headless: bool) -> list[Session]:
         kinds = [(one, one.options) for one in self._open.values()]
         return [one for one, its in kinds if its.browser == "isolated" and (its.headless is not False) == headless]
+
+    def every(self) -> list[Session]:
+        return list(self._open.values())
 
     def of(self, owner: Owner) -> list[Session]:
         return [session for session in self._open.values() if session.owner == owner]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ADMINISTRATIVE = (
     "approvals", "backup", "completion", "console", "demo", "doctor", "events", "install", "key", "log", "mcp",
-    "network", "policy", "profile", "restore", "secret", "serve", "status", "stop", "tools",
+    "network", "policy", "profile", "restore", "secret", "serve", "sessions", "status", "stop", "tools",
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 Above: admin. Below: clients. What will change is shown first; the file as it was is kept beside it.
 """
 
+import contextlib
 import difflib
 import os
 import shutil
@@ -44,7 +45,7 @@ def install(
         click.echo(f"pilothouse: {path}: {error}. It is left as it is; put this into it by hand:", err=True)
         click.echo(one.alone(entry), nl=False)
         return 1
-    return _change(one, path, before, after, undo=undo, yes=yes)
+    return _change(one, path, before, after, undo=undo, yes=yes, project=project)
 
 
 def own_command() -> str:
@@ -86,7 +87,9 @@ def _undone(one: Client, path: Path, before: str | None) -> str | None:
     return None if kept is None and one.is_empty(after) else after
 
 
-def _change(one: Client, path: Path, before: str | None, after: str | None, *, undo: bool, yes: bool) -> int:
+def _change(
+    one: Client, path: Path, before: str | None, after: str | None, *, undo: bool, yes: bool, project: bool
+) -> int:
     if before == after:
         click.echo(f"{path}: nothing to {'take out' if undo else 'change'}")
         return 0
@@ -104,7 +107,7 @@ def _change(one: Client, path: Path, before: str | None, after: str | None, *, u
     _write(path, after)
     kept = f"; the file as it was: {_backup(path)}" if before is not None else ""
     click.echo(f"{one.title} starts Pilothouse from now on; restart it{kept}")
-    click.echo(f"`pilothouse install {one.name} --undo` takes it back")
+    click.echo(f"`pilothouse install {one.name}{' --project' if project else ''} --undo` takes it back")
     return 0
 
 
@@ -130,6 +133,9 @@ def _write(path: Path, text: str | None) -> None:
     """Others see the old file or the new one; mode and owner's rights stay. None: there is to be no file."""
     if text is None:
         path.unlink(missing_ok=True)
+        if path.parent.name.startswith("."):  # the client's own folder; rmdir takes away an empty one only
+            with contextlib.suppress(OSError):
+                path.parent.rmdir()
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     replace(path, text.encode("utf-8"), mode=path.stat().st_mode & 0o7777 if path.exists() else PRIVATE)

@@ -4,6 +4,7 @@ Above: log. Below: guard.chain reads the files, show paints. What pages wrote in
 cursor or turn its text round: everything that is not plain print is spelled out.
 """
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -124,8 +125,8 @@ def line(deed: Deed) -> str:
 
 
 def plain(value: Any) -> str:
-    """Text in which nothing acts on a terminal."""
-    text = str(value)
+    """Text in which nothing acts on a terminal; other values as JSON writes them."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     if not text.isprintable():
         text = "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in text)
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"

@@ -37,7 +37,8 @@ def _command(work: Callable[..., int]) -> Callable[..., int]:
     @functools.wraps(work)
     def run(*args: Any, **options: Any) -> int:
         try:
-            instance.ensure(directory())
+            if instance.ensure(directory()):
+                click.echo("pilothouse: no daemon was running: a new one was started", err=True)
             return work(*args, **options)
         except instance.StartError as error:
             return show.complain(str(error))

@@ -8,6 +8,7 @@ from typing import Any
 
 from pilothouse.commands import person
 from pilothouse.commands.line import Line
+from pilothouse.commands.sessions import line as session_line
 from pilothouse.errors import Failure
 from pilothouse.instance import StartError
 
@@ -32,16 +33,18 @@ def _inside() -> Entry:
         return {"answers": False}
     finally:
         line.close()
-    return {"answers": True, "sessions": answer["data"].get("sessions", []), **_policy()}
+    return {"answers": True, "sessions": answer["data"].get("sessions", []), **_of_the_person()}
 
 
-def _policy() -> Entry:
-    """Whether policy.toml was changed in a way that does not hold; nothing for who may not ask."""
+def _of_the_person() -> Entry:
+    """What waits for them, everybody's sessions, and whether policy.toml holds; nothing for who may not ask."""
     try:
-        told = person.ask("GET", "/api/policy")
+        problem = person.ask("GET", "/api/policy")["problem"]
+        every = person.ask("GET", "/api/sessions")["sessions"]
+        waiting = len(person.ask("GET", "/api/approvals")["pending"])
     except (Failure, person.NotThere):
         return {}
-    return {"policy_problem": told["problem"]} if told["problem"] else {}
+    return {"every_session": every, "waiting": waiting} | ({"policy_problem": problem} if problem else {})
 
 
 def processes(pid: int) -> Entry:
@@ -68,9 +71,11 @@ def describe(found: Entry) -> str:
     if "memory_mb" in found:
         lines.append(f"memory: {found['memory_mb']} MB")
         lines += [f"browser: pid {one['pid']}, {one['memory_mb']} MB" for one in found["browsers"]]
-    for one in found.get("sessions", []):
-        shown = ", ".join(one.get("tabs", [])[:3])
-        lines.append(f"session of this terminal: {one['session']} {one['browser']}{f', at {shown}' if shown else ''}")
+    own = [one["session"] for one in found.get("sessions", [])]
+    for one in found.get("every_session", []):
+        lines.append(f"session{' of this terminal' if one['session'] in own else ''}: {session_line(one)}")
+    if found.get("waiting"):
+        lines.append(f"waiting for your answer: {found['waiting']}; `pilothouse approvals` shows what")
     return "\n".join(lines)
 
 

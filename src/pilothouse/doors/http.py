@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from pilothouse.doors import wire
+from pilothouse.doors.person import PERSONS
 from pilothouse.errors import Failure
 
 HEADER_TIMEOUT_S = 10.0
@@ -137,7 +138,8 @@ class Front:
             return
         owner = self._owner(scope, _secret(headers))
         if owner is None:
-            hint = "send the key in agent.key of Pilothouse's home as `Authorization: Bearer KEY` or `X-API-Key: KEY`"
+            file = "person.key" if scope["path"].startswith(PERSONS) else "agent.key"
+            hint = f"send the key in {file} of Pilothouse's home as `Authorization: Bearer KEY` or `X-API-Key: KEY`"
             asks = {"www-authenticate": "Bearer"}
             raise _Refused(401, "unauthorized", "the key is missing or wrong", asks, hint=hint)
         scope["pilothouse.who"] = owner

@@ -16,6 +16,7 @@ from pilothouse.errors import Failure
 from pilothouse.guard.rates import Rates
 
 PERSON = "person"
+PERSONS = ("/api/approvals", "/api/grants", "/api/policy", "/api/secrets", "/api/sessions")  # what these begin with
 TRIES_PER_MINUTE = 600
 
 

@@ -84,7 +84,7 @@ class Rulebook:
             at = _position(rules, pattern)
             if at is None:
                 known = ", ".join(one.pattern.text for one in rules.rules[:20])
-                hint = f"rules: {known}" if known else "there is none"
+                hint = f"there are rules for: {known}" if known else "there are no rules: see `pilothouse policy show`"
                 raise Failure("not_found", f"no rule is written for {pattern.text}", suggestions=[hint])
             return tables.without_entry(text, "rules", at, str(self.path))
 

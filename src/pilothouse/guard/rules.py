@@ -155,7 +155,13 @@ class _Reader:
         try:
             return msgspec.convert(value, known[key], strict=True)
         except msgspec.ValidationError as error:
-            raise Failure("bad_request", f"{where}: {error} (wanted: {kind(known[key])})") from None
+            wanted = kind(known[key]).replace("typing.Any", "…")
+            why = (
+                str(error)
+                if not str(error).startswith("Invalid enum value")
+                else f"{str(value)[:80]!r} is none of them"
+            )
+            raise Failure("bad_request", f"{where}: {why} (wanted: {wanted})") from None
 
     def rule(self, number: int, entry: dict[str, Any]) -> Rule:
         told = {key: self.value(_ENTRY, key, value, number) for key, value in entry.items()}

@@ -79,7 +79,7 @@ function sentWith(el) {
 
 function kindOfAim(el) {
   if (el instanceof HTMLInputElement) return inputTypeOf(el);
-  if (el instanceof HTMLButtonElement) return buttonTypeOf(el);
+  if (el instanceof HTMLButtonElement) return isSubmitter(el) && !formOwner(el) ? "button" : buttonTypeOf(el);
   return isLink(el) && hasAttr(el, "download") ? "download" : tagOf(el);
 }
 

@@ -24,7 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.routing import Route, WebSocketRoute
 from websockets.asyncio.client import connect
 
-from pilothouse.doors import mcp as mcp_door
+from pilothouse.doors import questions
 from pilothouse.guard.policy import Decision, Question
 from tests.daemon_here import Here, daemon_here
 from tests.doors.wires import ENVELOPE, line
@@ -34,7 +34,7 @@ from tests.server import PageServer
 pytestmark = promise("D08", "D07")
 
 # What the daemon's routes give to an agent. All of it but the tools' addresses only reads the agent's own.
-OPEN_TO_AGENTS = {"/metrics", "/api/{path:path}", "/api/browser/{session}/follow"}
+OPEN_TO_AGENTS = {"/metrics", "/api/{path:path}", "/api/browser/{session}/follow", "/commands", "/ws-message"}
 PERSONS = {"/api/approvals", "/api/approvals/{id}", "/api/approvals/live", "/api/grants", "/api/grants/{id}"}
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 TOOLS = (
@@ -59,7 +59,7 @@ async def here(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Here]:
 
 @pytest.fixture
 async def agent(here: Here, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
-    monkeypatch.setattr(mcp_door, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(questions, "PATIENCE_S", 0.05)
     async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.agent}, timeout=20) as one:
         yield one
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from pilothouse.guard.rules import Rules, read_rules
 from tests.house import Agent, House
 from tests.processes import kill_daemon
 from tests.server import PageServer
@@ -54,3 +55,10 @@ def home(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir(mode=0o700)
     yield folder
     kill_daemon(folder)
+
+
+@pytest.fixture
+async def say(house: House) -> AsyncIterator[Callable[[str], None]]:
+    """Another policy, until the end of the test. Those who follow it need the loop, then too."""
+    yield lambda text: house.policy.replace(read_rules(text))
+    house.policy.replace(Rules())

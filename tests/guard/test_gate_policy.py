@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from pilothouse.call import Call, Caller
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.border import Border
 from pilothouse.guard.policy import Decision, Question
-from pilothouse.guard.rules import Rules, read_rules
 from tests.browser.looking import fails
 from tests.house import Agent, House
 from tests.promises import promise
@@ -27,13 +26,6 @@ WRITTEN = "<script>const s = [...'{}'].reverse().join(''); document.title = s; d
 DENIED = WRITTEN.format(SECRET[::-1], "`<h1>${s}</h1><button id=go>${s}</button>`")
 
 Say = Callable[[str], None]
-
-
-@pytest.fixture
-async def say(house: House) -> AsyncIterator[Say]:
-    """Another policy, until the end of the test. Those who follow it need the loop, then too."""
-    yield lambda text: house.policy.replace(read_rules(text))
-    house.policy.replace(Rules())
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """Rules of a site hold for what tools touch beside pages: its cookies, saved states, and answers in its place."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from pilothouse.call import Call
-from pilothouse.guard.rules import Rules, read_rules
 from tests.browser.looking import fails
 from tests.house import Agent, House
 from tests.promises import promise
@@ -21,12 +20,6 @@ POSTS = "<title>mine</title><script>fetch('/echo', {method: 'POST', body: 'mine'
 EVIL = """<input type=password id=p><p id=o></p>
 <script>p.oninput = () => { o.textContent = [...p.value].reverse().join('') }</script>"""
 VALUE = "Tr0ub4dor&3xyz"
-
-
-@pytest.fixture
-def say(house: House) -> Iterator[Say]:
-    yield lambda text: house.policy.replace(read_rules(text))
-    house.policy.replace(Rules())
 
 
 async def said(agent: Agent, tool: str, **args: Any) -> str:

@@ -1,14 +1,14 @@
 """Waiting for pages, knowing where one is, and a tab for who has none."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from pilothouse.guard.rules import Rules, read_rules
 from tests.browser.looking import fails
 from tests.hostile.conftest import tab_of
-from tests.house import Agent, House
+from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
 
@@ -59,10 +59,9 @@ async def posted(agent: Agent) -> list[dict[str, Any]]:
 @promise("D06")
 @pytest.mark.parametrize("policy", ["", '[[rules]]\nhost = "denied.test"\nread = false\n'])  # documents are held
 async def test_what_was_sent_is_not_sent_again(
-    agent: Agent, house: House, site: PageServer, policy: str, request: pytest.FixtureRequest
+    agent: Agent, site: PageServer, policy: str, say: Callable[[str], None]
 ) -> None:
-    house.policy.replace(read_rules(policy))
-    request.addfinalizer(lambda: house.policy.replace(Rules()))
+    say(policy)
     page = site.inline("<form method=post action=/echo><button>Go</button></form>")
     await agent.call("navigate", url=page)
     await agent.call("click", target="text=Go")

@@ -212,7 +212,7 @@ class _Visit:
             for task in tasks:
                 task.cancel()
             self._link.leave(self, why)
-        with contextlib.suppress(RuntimeError):
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
             await self._socket.close(*(self._over or (1000, "")))
 
     async def _read(self) -> str:

@@ -51,7 +51,8 @@ export async function findProblem() {
   const headers = { Authorization: `Bearer ${kept.secret}` };
   const answer = await ask(`http://127.0.0.1:${kept.port}/bridge`, { headers });
   if (connection.isConnected()) return;
-  if (answer?.status === 401) note({ problem: 'Pilothouse does not know this browser (any more): pair it again' });
+  const unknown = 'Pilothouse does not know this browser (any more): pair it again';
+  if (answer?.status === 401) note({ problem: unknown, pairAgain: true });
   else if (answer?.ok && (await answer.json()).data.connected) note({ problem: 'Another copy of this browser is connected' });
   else note({ problem: '' });
 }

@@ -19,14 +19,16 @@ const BADGES = {
 
 let pairing = false;
 let problem = '';
+let pairAgain = false;
 let daemonVersion = '';
 /** @type {Set<chrome.runtime.Port>} */
 const watchers = new Set();
 
-/** @param {{pairing?: boolean, problem?: string, daemonVersion?: string}} change */
+/** @param {{pairing?: boolean, problem?: string, pairAgain?: boolean, daemonVersion?: string}} change */
 export function note(change) {
   pairing = change.pairing ?? pairing;
   problem = change.problem ?? problem;
+  pairAgain = problem !== '' && (change.pairAgain ?? pairAgain);
   daemonVersion = change.daemonVersion ?? daemonVersion;
   show();
 }
@@ -57,6 +59,7 @@ export function state() {
     name: kept.name,
     wish: kept.wish,
     paired: kept.secret !== '',
+    pairAgain,
     port: kept.port,
     share: kept.share,
     sharedTabs: sharedTabs().length,

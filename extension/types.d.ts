@@ -62,6 +62,8 @@ export interface State {
   name: string;
   wish: string;
   paired: boolean;
+  /** The daemon does not know this browser any more. */
+  pairAgain: boolean;
   port: number;
   share: Share;
   sharedTabs: number;

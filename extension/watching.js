@@ -3,7 +3,7 @@
 const PAUSE_MS = 100;
 
 function hold() {
-  const port = chrome.runtime.connect({ name: 'watch' });
+  const port = chrome.runtime.connect(undefined, { name: 'watch' });
   port.onDisconnect.addListener(() => setTimeout(hold, PAUSE_MS));
 }
 

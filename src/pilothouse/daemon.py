@@ -37,7 +37,9 @@ from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Limits, Server, load
 from pilothouse.doors.approvals import approval_routes
+from pilothouse.doors.bridge import BridgeDoor
 from pilothouse.doors.commands import CommandDoor
+from pilothouse.doors.extension import extension_routes
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.doors.local import LocalDoor, Open
@@ -52,6 +54,7 @@ from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.border import Borders
 from pilothouse.guard.keys import Keys
+from pilothouse.guard.pairing import ORIGIN, Pairing
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
@@ -64,6 +67,7 @@ from pilothouse.home import directory, socket_path
 from pilothouse.presence import Presence
 from pilothouse.profiles import Profiles
 from pilothouse.providers.launch import Launcher
+from pilothouse.providers.link import Links
 from pilothouse.reload import follow_file
 from pilothouse.tool import Registry, declared
 
@@ -190,6 +194,8 @@ async def run(
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
     doors = {"mcp": presence.at_door(mcp.open), "call": presence.at_door(_ready(commands.open))}
     person = PersonOnly(audit)
+    pairing, links = Pairing(home), Links()
+    bridge = BridgeDoor(pairing, links, audit)
     local = LocalDoor(doors, stop=presence.asked_to_stop, on_unknown=person.tried_door)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
     rest = RestDoor(gate, defaults=defaults).routes() if settings.server.rest else []
@@ -197,9 +203,12 @@ async def run(
         *PolicyDoor(policy, rulebook, gate.registry, audit).routes(),
         *approval_routes(approvals, person),
         *secret_routes(secrets, audit, person),
+        *extension_routes(pairing, links, bridge, audit, person, port=port),
     ]
-    routes = [metrics_route(gate), *people, *rest]
-    app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
+    routes = [metrics_route(gate), *bridge.routes(), *people, *rest]
+    app = build_app(
+        mcp.door, keys.who, port=port, hosts=hosts, routes=routes, extension=ORIGIN, insecure_no_secret=is_open
+    )
     http = HttpDoor(presence.at_web(app))
     presence.watch(local, http, sessions=lambda: sessions.in_use)
     following: list[asyncio.Task[None]] = []
@@ -221,6 +230,7 @@ async def run(
         _end_soon()
         instance.withdraw(str(home))
         approvals.close()  # nobody waits for an answer that cannot come
+        links.close()
         await _close(DOORS_CLOSE_S, mcp.close, local.close, http.close)
         await _close(GATE_CLOSE_S, gate.close)
         sluice.close()

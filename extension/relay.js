@@ -7,6 +7,8 @@ import { isShared } from './sharing.js';
 
 const VERSION = '1.3';
 const PROBE_MS = 1_000;
+// Nobody in the daemon listens to these, and a page may cause thousands.
+const NOISE = new Set(['Debugger.scriptParsed', 'Debugger.scriptFailedToParse', 'Page.screencastFrame']);
 
 /** @type {Map<number, string>} tab → target */
 const attached = new Map();
@@ -27,6 +29,12 @@ export function attachedTabs() {
 /** @param {number} tabId */
 export function targetOf(tabId) {
   return attached.get(tabId);
+}
+
+/** Chrome's names of all tabs, attached or not. @returns {Promise<{tabId: number, targetId: string}[]>} */
+export async function targets() {
+  const all = await chrome.debugger.getTargets();
+  return all.flatMap(({ tabId, id, type }) => (tabId !== undefined && type === 'page' ? [{ tabId, targetId: id }] : []));
 }
 
 /** After a new start: which tabs does our debugger hold? A tab that another one holds does not answer us. */
@@ -123,7 +131,7 @@ export async function command({ tabId, sessionId, method, params }) {
 /** @param {chrome.debugger.DebuggerSession} source @param {string} method @param {object} [params] */
 export function heard(source, method, params) {
   const { tabId, sessionId } = source;
-  if (tabId === undefined || !attached.has(tabId) || !isShared(tabId)) return;
+  if (tabId === undefined || NOISE.has(method) || !attached.has(tabId) || !isShared(tabId)) return;
   const payload = sessionId ? { sessionId, method, params: params ?? {} } : { method, params: params ?? {} };
   say({ type: 'cdp', tabId, payload });
 }

@@ -5,7 +5,7 @@ export async function replaceRules({ tabIds, rules }) {
   const old = await chrome.declarativeNetRequest.getSessionRules();
   const removeRuleIds = old.map((rule) => rule.id);
   const addRules = tabIds.length
-    ? rules.map((rule, index) => ({ ...rule, id: index + 1, condition: { ...rule.condition, tabIds } }))
+    ? rules.map((rule, index) => ({ ...rule, id: index + 1, condition: { tabIds, ...rule.condition } }))
     : [];
   await chrome.declarativeNetRequest.updateSessionRules({ removeRuleIds, addRules });
   return { rules: addRules.length };

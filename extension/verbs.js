@@ -22,6 +22,7 @@ const VERBS = {
     return {};
   },
   tabs: () => ({ tabs: sharing.sharedTabs() }),
+  targets: async () => ({ targets: (await relay.targets()).filter(({ tabId }) => sharing.isShared(tabId)) }),
   open,
   close: async ({ tabId }) => {
     await chrome.tabs.remove(mine(tabId));

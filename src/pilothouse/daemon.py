@@ -30,6 +30,7 @@ from pilothouse import __version__, instance, log
 from pilothouse.browser.browsers import Browsers
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.sessions import Sessions
+from pilothouse.browser.shared import Shared
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.warden import Bounds
 from pilothouse.call import Defaults
@@ -68,6 +69,7 @@ from pilothouse.presence import Presence
 from pilothouse.profiles import Profiles
 from pilothouse.providers.launch import Launcher
 from pilothouse.providers.link import Links
+from pilothouse.providers.relay import Relay
 from pilothouse.reload import follow_file
 from pilothouse.tool import Registry, declared
 
@@ -175,8 +177,10 @@ async def run(
     secrets = Secrets(home, vault)
     await asyncio.to_thread(secrets.prepare)
     fixed = _fixed(home, vault, secrets, policy)
-    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, fixed)
+    pairing, links = Pairing(home), Links()
+    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, fixed, links)
     sessions.on_closed = approvals.session_closed
+    sessions.on_stopped = lambda name, ended: audit.note("agents_stopped", browser=name, by="person", sessions=ended)
     rates = Rates()
     pace = _Pace(rates, policy, settings.limits.requests_per_minute)
     gate = Gate(
@@ -194,7 +198,6 @@ async def run(
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
     doors = {"mcp": presence.at_door(mcp.open), "call": presence.at_door(_ready(commands.open))}
     person = PersonOnly(audit)
-    pairing, links = Pairing(home), Links()
     bridge = BridgeDoor(pairing, links, audit)
     local = LocalDoor(doors, stop=presence.asked_to_stop, on_unknown=person.tried_door)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
@@ -298,7 +301,13 @@ def _fixed(home: Path, vault: Vault, secrets: Secrets, policy: Policy) -> Terms:
 
 
 def _sessions(
-    settings: Config, home: Path, sluice: Sluice, profiles: Profiles, borders: Borders, fixed: Terms
+    settings: Config,
+    home: Path,
+    sluice: Sluice,
+    profiles: Profiles,
+    borders: Borders,
+    fixed: Terms,
+    links: Links,
 ) -> Sessions:
     launcher = Launcher(settings.browser, home)
     gateway = sluice.open_closed
@@ -312,6 +321,7 @@ def _sessions(
         max_sessions=limits.sessions,
         idle_s=limits.idle_minutes * 60,
         browsers=Browsers(profiles, launcher, gateway, home / "browsers"),
+        shared=Shared(lambda name: links.find(name).name, lambda name: Relay(links.find(name))),
         border=borders.open,
         terms=_terms(settings, fixed),
         bounds=_bounds(settings),

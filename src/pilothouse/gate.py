@@ -421,6 +421,8 @@ class Gate:
         return _meant_ms(args) + (asked or (visit.session.options.timeout_ms if visit.session else self.timeout_ms))
 
     async def _too_late(self, visit: Visit, timeout_s: float) -> Failure:
+        if visit.session and (absence := visit.session.absence):
+            return absence
         what = f"{visit.call.tool} did not end within {timeout_s:g} s"
         if visit.tab and (why := await excuse(visit.tab, PROBE_S)):
             what += f"; {why}"

@@ -77,6 +77,9 @@ class Border:
         rule = self._view.document(judged_as(page)).rule
         return Decision("deny", rule, why=f"pages of {home[0]} may not load from {place[0]} (resources of {rule})")
 
+    def net_rules(self, allowed: tuple[str, ...]) -> list[dict[str, Any]]:
+        return self._view.net_rules(allowed)
+
     # What may change
 
     def admit(self, domain: str) -> None:

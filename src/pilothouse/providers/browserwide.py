@@ -124,7 +124,7 @@ class Browserwide:
         return {"browserContextIds": [], "defaultBrowserContextId": CONTEXT}
 
     async def _targets(self, params: Params, timeout: float) -> Params:
-        await self._learn_targets(timeout)
+        await self.learn_targets(timeout)
         infos = [info for info in self._desk.link.tabs.values() if self._desk.target_of(info)]
         return {"targetInfos": [self._desk.described(info) for info in infos]}
 
@@ -165,7 +165,7 @@ class Browserwide:
             raise Failure("tab_closed", "the tab is closed, or no longer shared")
         return found
 
-    async def _learn_targets(self, timeout: float) -> None:
+    async def learn_targets(self, timeout: float) -> None:
         """Chrome's names of the tabs; the extension knows them before it attaches."""
         if all(self._desk.target_of(info) for info in self._desk.link.tabs.values()):
             return

@@ -89,12 +89,37 @@ class Relay:
         self._by_session: dict[str, Held] = {}
         self._parents: dict[str, Held] = {}  # of sessions of frames and workers
         self._coming: dict[int, asyncio.Task[Held]] = {}
+        self._is_ruled = False
         self._numbers = itertools.count(1)
         self._on_frame: Callable[[bytes], None] = lambda frame: None
         self._on_close: Callable[[str], None] | None = None
         self._break_off = BreakOff(self._tell)
         self._browserwide = Browserwide(self)
         self._deaf = [link.on_event(self._heard), link.on_state(self._became)]
+
+    @property
+    def name(self) -> str:
+        return self.link.name
+
+    @property
+    def shares_all(self) -> bool:
+        return self.link.share == "all"
+
+    def is_front(self, target_id: str) -> bool:
+        return any(info.active and self.target_of(info) == target_id for info in self.link.tabs.values())
+
+    async def hold(self, rules: list[tuple[list[str], list[dict[str, Any]]]], timeout: float) -> None:
+        """These network rules, each in its own tabs; they take the place of all that held before."""
+        numbers = {held.target_id: held.tab_id for held in self.held()}
+        every: list[int] = []
+        told: list[dict[str, Any]] = []
+        for targets, each in rules:
+            tabs = [numbers[one] for one in targets if one in numbers]
+            every += tabs
+            told += [one | {"condition": one["condition"] | {"tabIds": tabs}} for one in each if tabs]
+        if told or self._is_ruled:
+            await self.link.post("rules", {"tabIds": every, "rules": told}, timeout=timeout)
+            self._is_ruled = bool(told)
 
     # The transport
 
@@ -369,9 +394,14 @@ class Relay:
         if not self.announcing or info.tab_id in self._tabs:
             return
         if info.ours or info.opener_tab_id in self._tabs:
-            coming = asyncio.ensure_future(self.bring(info))
-            coming.add_done_callback(lambda done: done.cancelled() or done.exception())
+            asyncio.ensure_future(self.bring(info)).add_done_callback(_noted)
         else:
+            task = asyncio.ensure_future(self._welcome(info))
+            task.add_done_callback(_noted)
+
+    async def _welcome(self, info: TabInfo) -> None:
+        await self._browserwide.learn_targets(ATTACH_S)
+        if self.announcing and self.link.tabs.get(info.tab_id) and self.target_of(info):
             self.announce(info)
 
     def _event(self, tab_id: int, event: _Event) -> None:
@@ -440,6 +470,11 @@ def _closed_to_agents() -> Failure:
         details={"rule": "built in"},
         suggestions=["choose another page"],
     )
+
+
+def _noted(done: "asyncio.Future[Any]") -> None:
+    if not done.cancelled() and (error := done.exception()):
+        log.info("a shared tab cannot be used: %s", error)
 
 
 def _failure(done: "asyncio.Future[dict[str, Any]]") -> Failure | None:

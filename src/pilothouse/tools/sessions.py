@@ -56,6 +56,8 @@ async def open_session(
     """Open a separate browser session (own cookies, own tabs)."""
     kind = browser or ("profile" if profile else sessions.defaults.browser)
     defaults = await sessions.options_for(kind, profile, headless=headless)
+    if kind == "extension" and proxy:
+        raise Failure("unsupported", "the person's own Chrome keeps its own proxy", suggestions=["leave proxy out"])
     options = msgspec.structs.replace(
         defaults,
         viewport=(viewport.width, viewport.height) if viewport else defaults.viewport,

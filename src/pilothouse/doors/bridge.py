@@ -19,7 +19,6 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pilothouse import __version__
-from pilothouse.cdp.decode import decode
 from pilothouse.doors import parcel
 from pilothouse.doors.parcel import Refused
 from pilothouse.doors.person import Record
@@ -257,7 +256,7 @@ class _Visit:
 def _protocol(frame: Frame) -> int:
     if frame.type != "hello":
         raise ValueError(f"the first frame is a {frame.type}")
-    return int(decode(frame.payload)["protocol"])
+    return int(frames.parsed(frame.payload)["protocol"])
 
 
 def _misfit(protocol: int) -> str:

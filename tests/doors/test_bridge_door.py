@@ -343,8 +343,8 @@ async def test_a_forgotten_browser_is_shown_out_and_stays_out(bridge: Bridge):
 async def test_an_extension_can_ask_why_it_is_refused(bridge: Bridge):
     secret = bridge.paired().removeprefix("pilothouse.secret.")
     async with httpx.AsyncClient(base_url=bridge.url, headers={"Origin": ORIGIN}) as client:
-        told = await client.get("/bridge", headers={"Authorization": f"Bearer {secret}"})
+        told = await client.post("/bridge", headers={"Authorization": f"Bearer {secret}"})
         assert told.json()["data"] == {"paired": True, "connected": False, "version": "0.1.0"}
-        assert (await client.get("/bridge", headers={"Authorization": "Bearer x"})).status_code == 401
-        assert (await client.get("/bridge")).status_code == 401
+        assert (await client.post("/bridge", headers={"Authorization": "Bearer x"})).status_code == 401
+        assert (await client.post("/bridge")).status_code == 401
         assert "access-control-allow-origin" not in told.headers

@@ -52,7 +52,7 @@ class BridgeDoor:
         self.misfit = ""  # what the last extension was told whose protocol is another one
 
     def routes(self) -> list[BaseRoute]:
-        return [WebSocketRoute("/bridge", self), Route("/bridge", self._tell_why, methods=["GET"])]
+        return [WebSocketRoute("/bridge", self), Route("/bridge", self._tell_why, methods=["POST"])]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         socket = WebSocket(scope, receive, send)

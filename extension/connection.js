@@ -1,7 +1,7 @@
 // The one WebSocket to the daemon: made anew whenever it breaks, kept alive by words of ours. Frames go out only while
 // it stands; nothing waits here for a better time.
 
-import { kept } from './memory.js';
+import { current, keepForNow, kept } from './memory.js';
 
 const PROTOCOL = 1;
 const FIRST_DELAY_MS = 100;
@@ -41,8 +41,13 @@ export function isConnected() {
 
 /** Now, and again and again until it stands, if this browser is paired. */
 export function connect() {
-  if (socket || !kept.secret) return;
   clearTimeout(next);
+  if (socket || !kept.secret) return;
+  const wait = current.notBefore - Date.now();
+  if (wait > 0) {
+    next = setTimeout(connect, wait);
+    return;
+  }
   open(`pilothouse.secret.${kept.secret}`, kept.port, (wasWelcome) => {
     delay = wasWelcome ? FIRST_DELAY_MS : Math.min(delay * 2, LONGEST_DELAY_MS);
     next = setTimeout(connect, delay * (0.5 + Math.random() / 2));
@@ -53,6 +58,17 @@ export function connect() {
 export function hurry() {
   delay = FIRST_DELAY_MS;
   connect();
+}
+
+/** We were refused, and asking again at once would not help. @param {number} ms */
+export function pause(ms) {
+  keepForNow({ notBefore: Date.now() + ms });
+}
+
+/** The person asks us to try it now. */
+export function retry() {
+  pause(0);
+  hurry();
 }
 
 /**

@@ -1,6 +1,6 @@
 // What our own popup may ask of the worker.
 
-import { say } from './connection.js';
+import { retry, say } from './connection.js';
 import { isForbidden } from './forbidden.js';
 import { keep, kept } from './memory.js';
 import { pair, unpair } from './pairing.js';
@@ -13,6 +13,7 @@ const ANSWERS = {
   state,
   pair: async ({ code, name }) => ({ problem: await pair(code, name) }),
   unpair,
+  retry,
   stop: () => stopEverything('popup'),
   allow: allowAgain,
   share: ({ mode }) => chooseSharing(mode),

@@ -5,6 +5,8 @@ import * as connection from './connection.js';
 import { keep, kept, PORT } from './memory.js';
 import { note } from './state.js';
 
+const UNKNOWN_MS = 300_000;
+const SECOND_MS = 60_000;
 const CODE = /^(?:(\d{1,5})-)?([A-Z2-9]{4})-?([A-Z2-9]{4})$/;
 
 /** @param {string} text what the person typed */
@@ -23,6 +25,7 @@ export function readCode(text) {
 export async function pair(text, wish) {
   const read = readCode(text);
   if (!read) return 'A code looks like ABCD-EFGH.';
+  connection.pause(0);
   await keep({ wish: wish.trim().slice(0, 40) });
   note({ pairing: true, problem: '' });
   try {
@@ -49,20 +52,25 @@ export async function unpair() {
 export async function findProblem() {
   if (!kept.secret) return;
   const headers = { Authorization: `Bearer ${kept.secret}` };
-  const answer = await ask(`http://127.0.0.1:${kept.port}/bridge`, { headers });
+  const answer = await ask(kept.port, headers);
+  const isSecond = answer?.ok && (await answer.json()).data.connected;
   if (connection.isConnected()) return;
-  const unknown = 'Pilothouse does not know this browser (any more): pair it again';
-  if (answer?.status === 401) note({ problem: unknown, pairAgain: true });
-  else if (answer?.ok && (await answer.json()).data.connected) note({ problem: 'Another copy of this browser is connected' });
-  else note({ problem: '' });
+  if (answer?.status === 401) {
+    connection.pause(UNKNOWN_MS);
+    note({ problem: 'Pilothouse does not know this browser (any more): pair it again', pairAgain: true });
+  } else if (isSecond) {
+    connection.pause(SECOND_MS);
+    note({ problem: 'Another copy of this browser is connected' });
+  } else if (!answer) note({ problem: '' });
 }
 
 /** @param {number} port */
 async function isThere(port) {
-  return (await ask(`http://127.0.0.1:${port}/bridge`))?.status === 401;
+  return (await ask(port))?.status === 401;
 }
 
-/** @param {string} url @param {RequestInit} [init] */
-function ask(url, init = {}) {
-  return fetch(url, { ...init, signal: AbortSignal.timeout(3000) }).catch(() => undefined);
+/** A POST, because Chrome leaves the Origin out of our GETs. @param {number} port @param {HeadersInit} [headers] */
+function ask(port, headers) {
+  const init = { method: 'POST', headers, signal: AbortSignal.timeout(3000) };
+  return fetch(`http://127.0.0.1:${port}/bridge`, init).catch(() => undefined);
 }

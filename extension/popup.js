@@ -29,6 +29,7 @@ function show(told) {
   const isStopped = state.mode === 'stopped';
   part('stop').hidden = !state.paired || isStopped;
   part('allow').hidden = !isStopped;
+  part('retry').hidden = state.mode !== 'problem' || state.pairAgain;
   part('pairing').hidden = state.paired && !state.pairAgain;
   part('sharing').hidden = !state.paired || isStopped;
   part('unpair').hidden = !state.paired;
@@ -71,6 +72,7 @@ async function pair(event) {
 part('pairing').addEventListener('submit', pair);
 part('stop').addEventListener('click', () => ask({ type: 'stop' }));
 part('allow').addEventListener('click', () => ask({ type: 'allow' }));
+part('retry').addEventListener('click', () => ask({ type: 'retry' }));
 part('unpair').addEventListener('click', () => ask({ type: 'unpair' }));
 part('share').addEventListener('click', () => {
   if (tab) void ask({ type: tab.shared ? 'unshareTab' : 'shareTab', tabId: tab.tabId });

@@ -20,6 +20,8 @@ export interface Current {
   hand: number[];
   /** Those an agent opened. */
   ours: number[];
+  /** The daemon refused us: when to ask again (epoch ms). */
+  notBefore: number;
 }
 
 export interface TabInfo {

@@ -13,6 +13,7 @@ import * as verbs from './verbs.js';
 import { keepWatch } from './watch.js';
 
 const AWAY_MS = 10_000;
+const REFUSED_MS = 60_000;
 const BOOT = crypto.randomUUID();
 const ALARM = 'alive';
 
@@ -73,6 +74,7 @@ function onLost(wasWelcome) {
 
 /** @param {string} code @param {string} message */
 function onRefused(code, message) {
+  connection.pause(REFUSED_MS);
   state.note({ problem: message });
 }
 

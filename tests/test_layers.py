@@ -43,7 +43,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "browser.stream",
         "providers.link",
         "providers.frames",
-        "cdp.decode",
         "metrics",
         "tool",
         "config",

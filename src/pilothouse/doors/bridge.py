@@ -19,7 +19,6 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pilothouse import __version__
-from pilothouse.cdp.decode import decode
 from pilothouse.doors import parcel
 from pilothouse.doors.parcel import Refused
 from pilothouse.doors.person import Record
@@ -53,7 +52,7 @@ class BridgeDoor:
         self.misfit = ""  # what the last extension was told whose protocol is another one
 
     def routes(self) -> list[BaseRoute]:
-        return [WebSocketRoute("/bridge", self), Route("/bridge", self._tell_why, methods=["GET"])]
+        return [WebSocketRoute("/bridge", self), Route("/bridge", self._tell_why, methods=["POST"])]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         socket = WebSocket(scope, receive, send)
@@ -257,7 +256,7 @@ class _Visit:
 def _protocol(frame: Frame) -> int:
     if frame.type != "hello":
         raise ValueError(f"the first frame is a {frame.type}")
-    return int(decode(frame.payload)["protocol"])
+    return int(frames.parsed(frame.payload)["protocol"])
 
 
 def _misfit(protocol: int) -> str:

@@ -6,6 +6,7 @@ doors add. The MCP SDK's own checks cover one route and accept any local Origin,
 
 import asyncio
 import contextlib
+import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
@@ -381,6 +382,13 @@ class _Quiet(uvicorn.Server):
         while not await self.on_tick(0):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.over.wait(), 1.0)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return record.msg != "ASGI callable returned without completing handshake."  # said of every refused WebSocket (M)
+
+
+logging.getLogger("uvicorn.error").addFilter(_is_news)
 
 
 class HttpDoor:

@@ -4,6 +4,7 @@ Above: link, the bridge's door, relay. Below: msgspec. Everything here is the ex
 texts are bounded, and what does not fit is refused as a whole.
 """
 
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -78,6 +79,8 @@ class Frame(msgspec.Struct, rename="camel"):
     error: Problem | None = None
 
 
+_ANSWER = re.compile(rb'\{"type":"response","id":(\d{1,15}),')
+_EVENT = re.compile(rb'\{"type":"cdp",')
 _envelope = msgspec.json.Decoder(Frame).decode
 encode = msgspec.json.Encoder().encode
 
@@ -86,13 +89,32 @@ def read(data: bytes) -> Frame:
     """`ValueError` when it is no frame. Pages put lone surrogates into titles and errors; those are mended."""
     try:
         return _envelope(data)
+    except RecursionError:
+        return _too_deep(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return _envelope(encode(decode(data)))
+        return _envelope(encode(parsed(data)))
+
+
+def parsed(data: bytes | msgspec.Raw) -> dict[str, Any]:
+    try:
+        return decode(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def tab_info(raw: msgspec.Raw | bytes) -> TabInfo:
-    return msgspec.convert(decode(raw), TabInfo)
+    return msgspec.convert(parsed(raw), TabInfo)
 
 
 def hello(raw: msgspec.Raw | bytes) -> Hello:
-    return msgspec.convert(decode(raw), Hello)
+    return msgspec.convert(parsed(raw), Hello)
+
+
+def _too_deep(data: bytes) -> Frame:
+    """A page can make such a value; it must not cost anybody the connection."""
+    if answered := _ANSWER.match(data):
+        message = "the answer is nested too deeply"
+        return Frame("response", int(answered[1]), error=Problem("protocol", message, {"message": message}))
+    if _EVENT.match(data):
+        return Frame("lost")
+    raise ValueError("it is nested too deeply")

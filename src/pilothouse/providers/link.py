@@ -210,7 +210,7 @@ class Link:
         elif frame.type == "allowed":
             self._become("connected")
         elif frame.type == "share":
-            self.share = str(decode(frame.payload).get("share", self.share))[:10]
+            self.share = str(frames.parsed(frame.payload).get("share", self.share))[:10]
 
     def _tell(self, frame: Frame) -> None:
         for hear in tuple(self._hear_event):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from tests.extension.neighbour import in_own_chrome
 from tests.house import Agent, House
 from tests.processes import kill_daemon
 from tests.server import PageServer
@@ -32,9 +33,17 @@ def site() -> Iterator[PageServer]:
         yield server
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--through", choices=["launched", "extension"], default="launched", help="agents' kind of browser")
+
+
 @pytest.fixture(scope="session")
-async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+async def house(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> AsyncIterator[House]:
     home: Path = tmp_path_factory.mktemp("house")
+    if pytestconfig.getoption("--through") == "extension":
+        async with in_own_chrome(home) as one:
+            yield one
+        return
     one = House(home)
     yield one
     await one.close()
@@ -43,6 +52,8 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
 @pytest.fixture
 async def agent(house: House) -> AsyncIterator[Agent]:
     """A client with a session of its own."""
+    if house.tidy:
+        await house.tidy()
     async with house.agent() as one:
         yield one
 

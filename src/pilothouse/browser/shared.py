@@ -216,9 +216,9 @@ class SharedSeat(Seat):
         await self._shared_browser.present()
 
     def foremost(self) -> Tab | None:
-        """What a session begins with: the tab the person looks at, if they chose to share it."""
+        """What a session begins with: the tab the person looks at, if they chose to share it; else one of ours."""
         if self._shared_browser.relay.shares_all:
-            return None
+            return next((tab for tab in self.tabs if tab.target_id in self._own), None)
         front = (tab for tab in self.tabs if self._shared_browser.relay.is_front(tab.target_id))
         return next(front, None) or next(iter(self.tabs), None)
 
@@ -336,9 +336,6 @@ class SharedSeat(Seat):
 
     # Downloads: they go where the person's Chrome puts them
 
-    def keep_files_in(self, folder: Path) -> None:
-        self.folder = folder
-
     def download_moves(self, params: dict[str, Any]) -> None:
         """One that is whole is told of when it is known where it lies."""
         guid = params["guid"]
@@ -379,13 +376,15 @@ class Shared:
         self._browsers: dict[str, SharedBrowser] = {}
 
     async def take(self, name: str, allowed: tuple[str, ...] = ()) -> SharedSeat:
-        """A seat in it. What is shared and nobody's is in it; if there is nothing, a tab is opened when one is used."""
+        """A seat in it, with what is shared and nobody's; if the person chose nothing, with a tab in the background."""
         browser = self._up(name)
         await browser.present()
         seat = browser.seat(allowed)
         try:
             await browser.start()
             await browser.give_tabs()
+            if seat.foremost() is None:
+                await seat.open_tab()
         except BaseException:
             browser.forget(seat)
             raise

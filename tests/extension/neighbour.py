@@ -1,0 +1,125 @@
+"""A house with a bridge, and a person's Chromium that is paired with it: agents work in it through the real extension.
+
+The policy of the person's own Chrome would ask a person about everything; tests of tools are not tests of that, so it
+says what a sandbox says, unless a test wants the real one.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from pilothouse.browser import sessions
+from pilothouse.call import Defaults
+from pilothouse.doors.bridge import BridgeDoor
+from pilothouse.doors.http import HttpDoor, build_app
+from pilothouse.guard.pairing import ORIGIN, Pairing
+from pilothouse.guard.rules import read_rules
+from pilothouse.providers.link import Link
+from tests.house import Agent, House
+from tests.own_chrome import OwnChrome, Page, own_chrome
+
+SEE_S = 15.0
+SANDBOX = 'template = "sandbox"'
+
+
+class Neighbour:
+    """`chrome` is the person's; `popup` their hand on the extension."""
+
+    def __init__(self, house: House, chrome: OwnChrome, popup: Page, port: int) -> None:
+        self.house = house
+        self.chrome = chrome
+        self.popup = popup
+        self.port = port
+        self.visited: set[str] = set()
+
+    @property
+    def link(self) -> Link:
+        return next(iter(self.house.links))
+
+    def agent(self, name: str = "") -> Agent:
+        """Its first call opens a session in the person's Chrome."""
+        return self.house.agent(Defaults(browser="extension", profile=name))
+
+    async def share(self, url: str) -> Page:
+        """The person opens a page and shares its tab."""
+        page = await self.chrome.open(url)
+        tab_id = await self.chrome.tab_id(page, self.popup)
+        await self.chrome.tell(self.popup, "shareTab", tabId=tab_id)
+        await self.until(lambda: tab_id in self.link.tabs)
+        return page
+
+    async def tidy(self) -> None:
+        """Cookies and storage of one Chrome are one world; the next test begins with none, and with no tabs."""
+        told = await self.chrome.root.send("Target.getTargets", filter=[{"type": "page"}])
+        for target in told["targetInfos"]:
+            if target["targetId"] != self.popup.target_id:
+                await self.chrome.root.send("Target.closeTarget", targetId=target["targetId"])
+        await self.until(lambda: not self.link.tabs)
+        await self.chrome.root.send("Storage.clearCookies")
+        origins = {urlsplit(one["url"]) for one in told["targetInfos"] if one["url"].startswith("http")}
+        for origin in {f"{one.scheme}://{one.netloc}" for one in origins} | self.visited:
+            await self.popup.channel.send("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+
+    async def until(self, condition: object, seconds: float = SEE_S) -> None:
+        assert callable(condition)
+        async with asyncio.timeout(seconds):
+            while not condition():
+                await asyncio.sleep(0.01)
+
+
+@contextlib.asynccontextmanager
+async def in_own_chrome(home: Path) -> AsyncIterator[House]:
+    """A house whose agents work in the person's Chrome, in pages of the size that tests expect."""
+    started: asyncio.Future[House] = asyncio.get_running_loop().create_future()
+    over = asyncio.Event()
+
+    async def live() -> None:  # a task of its own: a fixture's two halves may run in different ones
+        async with neighbour(home) as one:
+            one.house.defaults = Defaults(browser="extension")
+            one.house.tidy = one.tidy
+            started.set_result(one.house)
+            await over.wait()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sessions, "AS_IT_IS", (1280, 800))
+        living = asyncio.create_task(live())
+        await asyncio.wait([started, living], return_when=asyncio.FIRST_COMPLETED)
+        if living.done():
+            living.result()
+        yield started.result()
+        over.set()
+        await living
+
+
+@contextlib.asynccontextmanager
+async def neighbour(home: Path, policy: str = SANDBOX, **more: object) -> AsyncIterator[Neighbour]:
+    house = House(home)
+    house.policy.replace(read_rules(policy))
+    pairing = Pairing(home)
+    bridge = BridgeDoor(pairing, house.links, house.audit)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+        async def no_mcp() -> object:
+            raise AssertionError("nobody calls by MCP here")
+
+        app = build_app(no_mcp, lambda key: None, port=port, routes=bridge.routes(), extension=ORIGIN)  # type: ignore[arg-type]
+        http = HttpDoor(app)
+        await http.listen(listener)
+        try:
+            async with own_chrome() as chrome:
+                popup = await chrome.popup()
+                told = await chrome.tell(popup, "pair", code=f"{port}-{pairing.new_code()}", name="")
+                assert not told["problem"], told
+                one = Neighbour(house, chrome, popup, port)
+                await one.until(lambda: any(link.connected for link in house.links))
+                yield one
+                await house.close()
+        finally:
+            house.links.close()
+            await http.close()

@@ -77,6 +77,7 @@ class House:
         self.audit = audit = Audit(home)
         self.approvals.record_in(audit)
         self.sessions.on_closed = self.approvals.session_closed
+        self.sessions.on_stopped = lambda name, ended: audit.note("agents_stopped", browser=name, sessions=ended)
         self.gate = Gate(Registry(declared()), self.sessions, self.policy, self.approvals, audit)
         self.defaults = Defaults()
         self.tidy: Callable[[], Awaitable[None]] | None = None  # what sessions of one browser leave to the next

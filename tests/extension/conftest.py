@@ -14,6 +14,7 @@ from pilothouse.errors import Failure
 from pilothouse.providers.frames import Problem
 from pilothouse.providers.link import Link
 from tests.daemon_here import Here, daemon_here
+from tests.extension.neighbour import Neighbour, living_next_door
 from tests.own_chrome import OwnChrome, Page, own_chrome
 from tests.server import PageServer
 
@@ -178,3 +179,18 @@ async def _pages(chrome: OwnChrome) -> set[str]:
 @pytest.fixture
 def pages(site: PageServer) -> str:
     return site.url
+
+
+@pytest.fixture(scope="session")
+async def next_door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Neighbour]:
+    """A house whose agents may work in the person's Chrome next door."""
+    async with living_next_door(tmp_path_factory.mktemp("next-door")) as one:
+        yield one
+
+
+@pytest.fixture
+async def person(next_door: Neighbour) -> AsyncIterator[Neighbour]:
+    """The person's Chrome with nothing shared, and agents allowed."""
+    await next_door.tidy()
+    yield next_door
+    await next_door.chrome.tell(next_door.popup, "allow")

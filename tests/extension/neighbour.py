@@ -48,10 +48,18 @@ class Neighbour:
     async def share(self, url: str) -> Page:
         """The person opens a page and shares its tab."""
         page = await self.chrome.open(url)
+        await page.until("document.readyState === 'complete' && document.body")
         tab_id = await self.chrome.tab_id(page, self.popup)
         await self.chrome.tell(self.popup, "shareTab", tabId=tab_id)
         await self.until(lambda: tab_id in self.link.tabs)
         return page
+
+    async def tab_id(self, page: Page) -> int:
+        return await self.chrome.tab_id(page, self.popup)
+
+    async def attached(self) -> int:
+        """How many tabs the extension's debugger holds."""
+        return int((await self.chrome.tell(self.popup, "state"))["attachedTabs"])
 
     async def tidy(self) -> None:
         """Cookies and storage of one Chrome are one world; the next test begins with none, and with no tabs."""
@@ -75,29 +83,36 @@ class Neighbour:
 @contextlib.asynccontextmanager
 async def in_own_chrome(home: Path) -> AsyncIterator[House]:
     """A house whose agents work in the person's Chrome, in pages of the size that tests expect."""
-    started: asyncio.Future[House] = asyncio.get_running_loop().create_future()
-    over = asyncio.Event()
-
-    async def live() -> None:  # a task of its own: a fixture's two halves may run in different ones
-        async with neighbour(home) as one:
-            one.house.defaults = Defaults(browser="extension")
-            one.house.tidy = one.tidy
-            started.set_result(one.house)
-            await over.wait()
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sessions, "AS_IT_IS", (1280, 800))
-        living = asyncio.create_task(live())
-        await asyncio.wait([started, living], return_when=asyncio.FIRST_COMPLETED)
-        if living.done():
-            living.result()
-        yield started.result()
-        over.set()
-        await living
+        async with living_next_door(home) as one:
+            one.house.defaults = Defaults(browser="extension")
+            one.house.tidy = one.tidy
+            yield one.house
 
 
 @contextlib.asynccontextmanager
-async def neighbour(home: Path, policy: str = SANDBOX, **more: object) -> AsyncIterator[Neighbour]:
+async def living_next_door(home: Path) -> AsyncIterator["Neighbour"]:
+    """In a task of its own: the two halves of a fixture may run in different ones."""
+    started: asyncio.Future[Neighbour] = asyncio.get_running_loop().create_future()
+    over = asyncio.Event()
+
+    async def live() -> None:
+        async with neighbour(home) as one:
+            started.set_result(one)
+            await over.wait()
+
+    living = asyncio.create_task(live())
+    await asyncio.wait([started, living], return_when=asyncio.FIRST_COMPLETED)
+    if living.done():
+        living.result()
+    yield started.result()
+    over.set()
+    await living
+
+
+@contextlib.asynccontextmanager
+async def neighbour(home: Path, policy: str = SANDBOX) -> AsyncIterator[Neighbour]:
     house = House(home)
     house.policy.replace(read_rules(policy))
     pairing = Pairing(home)

@@ -21,6 +21,11 @@ async def wake(tab: Tab, timeout: float) -> None:
     await _take_stock(tab, timeout)
 
 
+async def meet(tab: Tab, timeout: float) -> None:
+    """Its session has just begun, perhaps in the middle of things."""
+    await _take_stock(tab, timeout)
+
+
 async def find_again(tab: Tab) -> None:
     """Its session went on, but what it said was lost: children, worlds, requests that wait for our word."""
     channel = tab.channel

@@ -203,6 +203,7 @@ class SharedSeat(Seat):
         self._own: set[str] = set()  # targets that we opened, or that those opened
         self._used: dict[str, float] = {}
         self._waking: dict[str, asyncio.Lock] = {}
+        self._arriving: dict[str, asyncio.Task[None]] = {}
         self._finished: dict[str, tuple[dict[str, Any], asyncio.TimerHandle]] = {}
         self._lying: dict[str, str] = {}
         self.ruled: set[str] = set()  # tabs whose rules are in force
@@ -227,6 +228,8 @@ class SharedSeat(Seat):
         self._used[tab.target_id] = asyncio.get_running_loop().time()
         if tab.target_id not in self.ruled:
             await self._shared_browser.rule()
+        if arriving := self._arriving.get(tab.target_id):
+            await asyncio.wait([arriving])
         if tab.closed or self._shared_browser.relay.is_awake(tab.channel.id):
             return
         async with self._waking.setdefault(tab.target_id, asyncio.Lock()):
@@ -263,11 +266,18 @@ class SharedSeat(Seat):
         tab = self._tabs[target["targetId"]]
         if target.get("openerId", "") in self._own:
             self._own.add(tab.target_id)
-        if not self._shared_browser.relay.is_awake(channel.id):
-            tab.frames.main.url = target["url"]
-            tab.title = target["title"]
+        tab.frames.main.url = target["url"]
+        tab.title = target["title"]
+        if self._shared_browser.relay.is_awake(channel.id):
+            self._arriving[tab.target_id] = task = asyncio.create_task(self._arrive(tab))
+            task.add_done_callback(lambda _: self._arriving.pop(tab.target_id, None))
         if tab.target_id in self.to_rule():
             self._shared_browser.rule_soon()
+
+    async def _arrive(self, tab: Tab) -> None:
+        """Chrome holds no new window for us: its document may have come before we were there."""
+        with contextlib.suppress(Failure):
+            await resync.meet(tab, WAKE_S)
 
     def detached(self, target_id: str) -> None:
         super().detached(target_id)
@@ -389,6 +399,9 @@ class Shared:
             browser.forget(seat)
             raise
         return seat
+
+    def running(self) -> list[SharedBrowser]:
+        return [one for one in self._browsers.values() if one.alive]
 
     def _up(self, name: str) -> SharedBrowser:
         browser = self._browsers.get(name)

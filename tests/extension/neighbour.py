@@ -15,6 +15,7 @@ import pytest
 
 from pilothouse.browser import sessions
 from pilothouse.call import Defaults
+from pilothouse.cdp.connection import ProtocolError
 from pilothouse.doors.bridge import BridgeDoor
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.guard.pairing import ORIGIN, Pairing
@@ -48,7 +49,7 @@ class Neighbour:
     async def share(self, url: str) -> Page:
         """The person opens a page and shares its tab."""
         page = await self.chrome.open(url)
-        await page.until("document.readyState === 'complete' && document.body")
+        await _loaded(page, url)
         tab_id = await self.chrome.tab_id(page, self.popup)
         await self.chrome.tell(self.popup, "shareTab", tabId=tab_id)
         await self.until(lambda: tab_id in self.link.tabs)
@@ -75,9 +76,21 @@ class Neighbour:
 
     async def until(self, condition: object, seconds: float = SEE_S) -> None:
         assert callable(condition)
-        async with asyncio.timeout(seconds):
-            while not condition():
-                await asyncio.sleep(0.01)
+        try:
+            async with asyncio.timeout(seconds):
+                while not condition():
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            raise AssertionError(f"never; shared are {list(self.link.tabs.values())}") from None
+
+
+async def _loaded(page: Page, url: str) -> None:
+    """The blank page that a tab begins with may be replaced while it is asked."""
+    for _ in range(3):
+        with contextlib.suppress(ProtocolError):
+            await page.until(f"location.href === {url!r} && document.readyState === 'complete'")
+            return
+    raise AssertionError(f"{url} did not come")
 
 
 @contextlib.asynccontextmanager

@@ -113,8 +113,9 @@ async def test_an_idle_tab_is_let_go_and_found_again(person: Neighbour, site: Pa
     page = await person.share(site.url("/small.html"))
     await page.js(FORM)
     async with person.agent() as agent:
-        found = re.search(r"\be\d+\b", await agent.text("find", text="Go"))
-        assert found
+        told = await agent.text("find", text="Go")
+        found = re.search(r"\be\d+\b", told)
+        assert found, told
         ref = found[0]
         browser = person.house.shared.running()[0]
         for seat in browser.seats:

@@ -134,6 +134,8 @@ class SharedBrowser(ProfileBrowser):
         super().forget(context)
         if self.alive:
             self.rule_soon()
+        if not self.seats:  # what is shared from now on waits for somebody
+            self.root.post("Target.setAutoAttach", autoAttach=False, waitForDebuggerOnStart=False, flatten=True)
 
     def rule_soon(self) -> None:
         """Rules change with the policy and with whose the tabs are."""
@@ -171,6 +173,13 @@ class SharedBrowser(ProfileBrowser):
     def _lost(self, reason: str) -> None:
         super()._lost(reason)
         self._presence.stir()
+
+    def _attached(self, params: dict[str, Any]) -> None:
+        """What came while the last one left is nobody's."""
+        if self._home_of(params["targetInfo"]) is None:
+            self.root.post("Target.detachFromTarget", sessionId=params["sessionId"])
+        else:
+            super()._attached(params)
 
     def _renamed(self, target: dict[str, Any]) -> None:
         """A tab that sleeps tells nothing itself."""

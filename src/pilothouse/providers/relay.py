@@ -16,6 +16,7 @@ import msgspec
 
 from pilothouse.cdp.connection import OWN_WORDS
 from pilothouse.errors import Failure
+from pilothouse.providers import nulls
 from pilothouse.providers.breakoff import SET_UP, BreakOff
 from pilothouse.providers.browserwide import CONTEXT, Browserwide
 from pilothouse.providers.forbidden import is_forbidden
@@ -192,8 +193,9 @@ class Relay:
 
     def _post(self, held: Held, command: Command, timeout: float, entry: Entry | None) -> None:
         child = "" if command.sessionId == held.session else command.sessionId
+        params = nulls.kept(command.params) if command.method == nulls.CALL else command.params
         said = partial(self._said, command, entry)
-        self.link.post_raw(held.tab_id, command.method, command.params, session_id=child, timeout=timeout, reply=said)
+        self.link.post_raw(held.tab_id, command.method, params, session_id=child, timeout=timeout, reply=said)
 
     def _said(
         self, command: Command, entry: Entry | None, result: msgspec.Raw | None, problem: Failure | Problem | None
@@ -211,13 +213,20 @@ class Relay:
         else:
             self.refuse(command.id, problem.cdp)
 
-    def _tell(self, session: str, method: str, params: msgspec.Raw) -> None:
-        """Something of our own, whose answer nobody waits for."""
+    def _tell(
+        self,
+        session: str,
+        method: str,
+        params: msgspec.Raw,
+        timeout: float = ATTACH_S,
+        then: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Something of our own; whatever is answered, it is over `then`."""
         held = self._by_session.get(session) or self._parents.get(session)
         if held and held.awake:
             child = "" if session == held.session else session
             self.link.post_raw(
-                held.tab_id, method, params, session_id=child, timeout=ATTACH_S, reply=lambda data, problem: None
+                held.tab_id, method, params, session_id=child, timeout=timeout, reply=lambda data, problem: then()
             )
 
     # Answers

@@ -6,7 +6,7 @@ import { Problem, refuseLate, words } from './problem.js';
 import { isShared } from './sharing.js';
 
 const VERSION = '1.3';
-const PROBE_MS = 1_000;
+const PROBE_MS = 5_000;
 
 /** @type {Map<number, string>} tab → target */
 const attached = new Map();

@@ -73,9 +73,20 @@ class OwnChrome:
         self.connection = connection
         self.root = connection.root
 
-    async def open(self, url: str, **more: Any) -> Page:
-        target_id: str = (await self.root.send("Target.createTarget", url=url, **more))["targetId"]
-        return await self.page(target_id)
+    async def open(self, url: str) -> Page:
+        """A tab of the person's, loaded."""
+        page = await self.page((await self.root.send("Target.createTarget", url="about:blank"))["targetId"])
+        if url != "about:blank":
+            await self.go(page, url)
+        return page
+
+    async def go(self, page: Page, url: str) -> None:
+        loaded = asyncio.get_running_loop().create_future()
+        leave = page.channel.on("Page.loadEventFired", lambda _: loaded.done() or loaded.set_result(None))
+        await page.channel.send("Page.enable")
+        await page.channel.send("Page.navigate", url=url)
+        await asyncio.wait_for(loaded, START_S)
+        leave()
 
     async def page(self, target_id: str) -> Page:
         told = await self.root.send("Target.attachToTarget", targetId=target_id, flatten=True)
@@ -89,13 +100,7 @@ class OwnChrome:
         async with asyncio.timeout(START_S):
             while not await self.worker():  # the extension may still be loading
                 await asyncio.sleep(0.02)
-        page = await self.open("about:blank")
-        loaded = asyncio.get_running_loop().create_future()
-        page.channel.on("Page.loadEventFired", lambda _: loaded.done() or loaded.set_result(None))
-        await page.channel.send("Page.enable")
-        await page.channel.send("Page.navigate", url=POPUP)
-        await asyncio.wait_for(loaded, SEE_S)
-        return page
+        return await self.open(POPUP)
 
     async def tell(self, page: Page, kind: str, **more: Any) -> Any:
         """What a button of the popup does."""

@@ -25,7 +25,7 @@ from pilothouse.home import directory
 
 STOP_TIMEOUT_S = 5.0
 LINGER_S = 30 * 60.0
-OWN_FILES = ("approvals", "backup", "demo", "doctor", "install", "key", "log", "policy", "restore", "secret")
+OWN_FILES = "approvals backup demo doctor extension install key log policy restore secret".split()
 
 
 class Commands(click.Group):

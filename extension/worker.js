@@ -94,10 +94,11 @@ chrome.debugger.onDetach.addListener(async (source, reason) => {
 
 chrome.tabs.onCreated.addListener(async (tab) => {
   await ready;
-  if (tab.id === undefined) return;
-  if (!sharing.isOffspring(tab)) sharing.consider(tab);
-  else if (relay.targetOf(tab.openerTabId ?? -1)) await sharing.adopt(tab.id, relay.attach);
-  else await sharing.shareByHand(tab.id);
+  if (tab.id !== undefined) sharing.born(tab.id);
+});
+chrome.webNavigation.onCreatedNavigationTarget.addListener(async ({ tabId, sourceTabId }) => {
+  await ready;
+  await sharing.adopt(tabId, sourceTabId, relay.attach);
 });
 chrome.tabs.onUpdated.addListener(async (tabId, change, tab) => {
   await ready;

@@ -168,7 +168,7 @@ def _place(name: str) -> str:
 
 
 def _line(one: Entry) -> str:
-    parts: list[str] = [one["name"], _STATES.get(one["state"], one["state"])]
+    parts: list[str] = [one["name"], _STATES.get(one["state"], "")]
     if one["state"] in ("connected", "stopped"):
         shared = {"tab": "tab by tab", "group": "its group", "all": "all tabs"}.get(one["share"], "")
         parts += [f"shares {shared}: {one['tabs']} now", f"extension {person.plain(one['version'])}"]

@@ -129,8 +129,8 @@ def path() -> int:
 @_command
 def dev(as_json: bool) -> int:
     """For its developers: reload the extension in every connected browser whenever a file of it changes."""
-    click.echo(f"watching {folder()}; Ctrl-C ends it")
     seen = _stamps()
+    click.echo(f"watching {folder()}; Ctrl-C ends it")
     while True:
         time.sleep(LOOK_S)
         now = _stamps()

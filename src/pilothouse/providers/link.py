@@ -256,6 +256,10 @@ class Links:
     def __iter__(self) -> Iterator[Link]:
         return iter(tuple(self._links.values()))
 
+    @property
+    def connected(self) -> int:
+        return sum(link.connected for link in self._links.values())
+
     def on_new(self, hear: Callable[[Link], None]) -> None:
         """Told of each link once, when it is made."""
         self._hear.append(hear)

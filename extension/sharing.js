@@ -20,8 +20,10 @@ const shared = new Map();
 const groups = new Set();
 /** @type {Map<number, ReturnType<typeof setTimeout>>} tabs whose news were told a moment ago */
 const quiet = new Map();
-/** @type {Map<number, ReturnType<typeof setTimeout>>} tabs so new that nobody has said yet who opened them */
+/** @type {Map<number, ReturnType<typeof setTimeout> | undefined>} tabs so new that nobody has said yet who opened them */
 const births = new Map();
+/** @type {Set<number>} groups that we are just giving their name */
+const naming = new Set();
 /** @type {(tabId: number) => string | undefined} */
 let targetOf = () => undefined;
 /** @type {(tabId: number) => void} */
@@ -115,6 +117,7 @@ function tell(tabId) {
 
 /** @param {number} tabId @param {string} reason */
 export function remove(tabId, reason) {
+  if (reason === 'closed') births.delete(tabId);
   if (reason !== 'forbidden page') forgetHand(tabId);
   if (!shared.delete(tabId)) return;
   onUnshared(tabId);
@@ -133,9 +136,7 @@ export async function shareByHand(tabId, { ours = false } = {}) {
   if (!current.hand.includes(tabId)) keepForNow({ hand: [...current.hand, tabId] });
   if (ours && !current.ours.includes(tabId)) keepForNow({ ours: [...current.ours, tabId] });
   if (ours || kept.share === 'group') await group(tabId).catch(() => {}); // popup windows have no groups
-  clearTimeout(births.get(tabId));
-  births.delete(tabId);
-  await look(tabId);
+  await grown(tabId);
 }
 
 /** A new tab: wait a moment for word of who opened it, so that the daemon hears of it once. @param {number} tabId */
@@ -146,7 +147,8 @@ export function born(tabId) {
 /** @param {number} tabId */
 async function grown(tabId) {
   clearTimeout(births.get(tabId));
-  if (births.delete(tabId)) await look(tabId);
+  births.delete(tabId);
+  await look(tabId);
 }
 
 /** A tab that a shared one opened is shared too, and attached before the daemon hears of it when its opener is. Nobody
@@ -154,18 +156,31 @@ async function grown(tabId) {
  * and for the person's own Ctrl+T alike; only webNavigation knows.)
  * @param {number} tabId @param {number} opener @param {(tabId: number) => Promise<string>} attach */
 export async function adopt(tabId, opener, attach) {
-  if (!shared.has(opener)) return;
+  clearTimeout(births.get(tabId));
+  births.set(tabId, undefined);
+  if (shared.has(opener)) await takeIn(tabId, opener, attach);
+  else await leaveOut(tabId);
+  await grown(tabId);
+}
+
+/** @param {number} tabId @param {number} opener @param {(tabId: number) => Promise<string>} attach */
+async function takeIn(tabId, opener, attach) {
   keepForNow({ hand: [...current.hand, tabId], openers: { ...current.openers, [tabId]: opener } });
   const tab = await chrome.tabs.get(tabId).catch(() => undefined);
   if (!tab || why(tab)) return;
   const wasTold = shared.has(tabId);
   shared.set(tabId, infoOf(/** @type {Tab} */ (tab)));
   if (targetOf(opener)) await attach(tabId).catch(() => {});
-  clearTimeout(births.get(tabId));
-  births.delete(tabId);
   say({ type: wasTold ? 'tab' : 'shared', tabId, payload: sharedTab(tabId) });
   onChange();
   if (kept.share === 'group') await group(tabId).catch(() => {}); // popup windows have no groups
+}
+
+/** Chrome puts a new tab into the group beside which it appears, whoever opened it; the person did not. (M)
+ * @param {number} tabId */
+async function leaveOut(tabId) {
+  const tab = await chrome.tabs.get(tabId).catch(() => undefined);
+  if (tab && groups.has(tab.groupId)) await chrome.tabs.ungroup(tabId);
 }
 
 /** @param {number} tabId */
@@ -199,17 +214,21 @@ export async function group(tabId) {
     ...(found ? { groupId: found.id } : { createProperties: { windowId: tab.windowId } }),
   });
   groups.add(groupId);
+  naming.add(groupId);
   if (!found) await chrome.tabGroups.update(groupId, { title: GROUP, color: 'blue' });
+  naming.delete(groupId);
   return groupId;
 }
 
-/** The person renamed or made a group. @param {chrome.tabGroups.TabGroup} changed */
-export async function groupChanged(changed) {
-  if (groups.has(changed.id) === (changed.title === GROUP)) return;
-  if (changed.title === GROUP) groups.add(changed.id);
-  else groups.delete(changed.id);
-  for (const tab of await chrome.tabs.query({ groupId: changed.id })) {
-    if (changed.title !== GROUP && tab.id !== undefined) forgetHand(tab.id);
+/** The person renamed or made a group. @param {number} groupId */
+export async function groupChanged(groupId) {
+  const group = await chrome.tabGroups.get(groupId).catch(() => undefined);
+  const isOurs = group?.title === GROUP; // now: what an event says may be past
+  if (naming.has(groupId) || groups.has(groupId) === isOurs) return;
+  if (isOurs) groups.add(groupId);
+  else groups.delete(groupId);
+  for (const tab of await chrome.tabs.query({ groupId })) {
+    if (!isOurs && tab.id !== undefined) forgetHand(tab.id);
     consider(tab);
   }
 }

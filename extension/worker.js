@@ -117,9 +117,9 @@ chrome.tabs.onAttached.addListener(async (tabId) => {
   await ready;
   await sharing.look(tabId);
 });
-chrome.tabGroups.onUpdated.addListener(async (group) => {
+chrome.tabGroups.onUpdated.addListener(async ({ id }) => {
   await ready;
-  await sharing.groupChanged(group);
+  await sharing.groupChanged(id);
 });
 chrome.downloads.onCreated.addListener(downloads.created);
 chrome.downloads.onChanged.addListener(downloads.changed);

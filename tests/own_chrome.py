@@ -131,6 +131,7 @@ async def own_chrome(*more_extensions: Path, profile: Path | None = None) -> Asy
         loaded = ",".join(map(str, [EXTENSION, *more_extensions]))
         chrome = os.environ.get("PILOTHOUSE_CHROME") or shutil.which("chromium") or shutil.which("google-chrome") or ""
         (folder / "DevToolsActivePort").unlink(missing_ok=True)
+        _allow_unpacked(folder)
         process = await asyncio.create_subprocess_exec(
             chrome,
             *FLAGS,
@@ -151,6 +152,14 @@ async def own_chrome(*more_extensions: Path, profile: Path | None = None) -> Asy
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+
+
+def _allow_unpacked(folder: Path) -> None:
+    """The switch of chrome://extensions: without it an unpacked extension does not survive a reload (M)."""
+    preferences = folder / "Default" / "Preferences"
+    if not preferences.exists():
+        preferences.parent.mkdir(parents=True, exist_ok=True)
+        preferences.write_text(json.dumps({"extensions": {"ui": {"developer_mode": True}}}))
 
 
 async def _address(folder: Path) -> str:

@@ -100,30 +100,38 @@ async def test_all_tabs_but_the_forbidden_ones(desk: Desk, site: PageServer):
     await desk.event("unshared", one, why="person")
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "chrome://settings/",
-        "CHROME://version",
-        "chrome-untrusted://terminal/",
-        "devtools://devtools/bundled/inspector.html",
-        "view-source:https://example.com/",
-        "about:settings",
-        "javascript:alert(1)",
-        f"{ORIGIN}/popup.html",
-        "blob:chrome-extension://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/1",
-        "https://chromewebstore.google.com/",
-        "https://chromewebstore.google.com./detail/x",
-        "https://chrome.google.com/webstore/category/extensions",
-        "http://127.0.0.1:{port}/",
-        "http://localhost:{port}/api/docs",
-        "http://[::1]:{port}/",
-        "http://2130706433:{port}/",
-        "nonsense",
-    ],
-)
-async def test_forbidden_pages_are_not_opened(desk: Desk, address: str):
-    assert await refused(desk, "open", url=address.format(port=desk.port)) == "denied"
+FORBIDDEN = [
+    "chrome://settings/",
+    "CHROME://version",
+    "chrome-untrusted://terminal/",
+    "devtools://devtools/bundled/inspector.html",
+    "view-source:https://example.com/",
+    "about:settings",
+    "javascript:alert(1)",
+    f"{ORIGIN}/popup.html",
+    "blob:chrome-extension://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/1",
+    "https://chromewebstore.google.com/",
+    "https://chromewebstore.google.com./detail/x",
+    "https://chrome.google.com/webstore/category/extensions",
+    "http://127.0.0.1:{port}/",
+    "http://localhost:{port}/api/docs",
+    "http://[::1]:{port}/",
+    "http://2130706433:{port}/",
+    "nonsense",
+]
+
+
+async def test_forbidden_pages_are_neither_opened_nor_gone_to(desk: Desk):
+    made = await desk.verb("open", url="about:blank")
+    await desk.verb("attach", tabId=made["tabId"])
+    for address in FORBIDDEN:
+        address = address.format(port=desk.port)
+        assert await refused(desk, "open", url=address) == "denied", address
+        with pytest.raises(Refusal) as caught:
+            await desk.cdp(made["tabId"], "Page.navigate", url=address)
+        assert caught.value.code == "refused", address
+    assert (await desk.popup.js(f"chrome.tabs.get({made['tabId']})"))["url"] == "about:blank"
+    assert [one["tabId"] for one in (await desk.verb("tabs"))["tabs"]] == [made["tabId"]]
 
 
 async def test_a_shared_tab_that_goes_to_a_forbidden_page_is_let_go(desk: Desk, site: PageServer):
@@ -141,15 +149,21 @@ async def test_a_shared_tab_that_goes_to_a_forbidden_page_is_let_go(desk: Desk, 
     assert await desk.number(tab) == 42
 
 
-async def test_an_agent_cannot_lead_its_tab_to_a_forbidden_page(desk: Desk):
-    made = await desk.verb("open", url="about:blank")
+@pytest.mark.parametrize("address", [f"{ORIGIN}/popup.html", "chrome://version/"])
+async def test_a_page_cannot_lead_its_tab_to_a_forbidden_page(desk: Desk, site: PageServer, address: str):
+    """Chrome refuses, with an error page under that address; the tab is lost to the agent then."""
+    made = await desk.verb("open", url=site.url("small.html"))
     tab = made["tabId"]
     await desk.verb("attach", tabId=tab)
-    with contextlib.suppress(Refusal):  # Chrome says no, or the tab goes there and is lost to the agent
-        await desk.cdp(tab, "Page.navigate", url=f"{ORIGIN}/popup.html")
-        await desk.event("unshared", tab)
+    with contextlib.suppress(Refusal):
+        await desk.cdp(
+            tab, "Runtime.evaluate", expression=f"location = '{address}'; open('{address}')", userGesture=True
+        )
+    await desk.verb("ping")
+    ours = await desk.popup.js("chrome.runtime.getContexts({contextTypes: ['TAB']}).then(all => all.length)")
+    assert ours == 1  # the person's own
     shown = (await desk.popup.js(f"chrome.tabs.get({tab})"))["url"]
-    assert shown == "about:blank" or tab not in desk.link.tabs
+    assert not shown.startswith("chrome") or not desk.link.tabs
 
 
 @pytest.mark.parametrize(

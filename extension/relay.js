@@ -2,11 +2,12 @@
 // new start what is held is found out from Chrome.
 
 import { say } from './connection.js';
+import { isForbidden } from './forbidden.js';
 import { Problem, refuseLate, words } from './problem.js';
 import { isShared } from './sharing.js';
 
 const VERSION = '1.3';
-const PROBE_MS = 1_000;
+const PROBE_MS = 5_000;
 // Nobody in the daemon listens to these, and a page may cause thousands.
 const NOISE = new Set(['Debugger.scriptParsed', 'Debugger.scriptFailedToParse', 'Page.screencastFrame']);
 
@@ -120,6 +121,10 @@ export async function detachAll() {
 export async function command({ tabId, sessionId, method, params }) {
   if (!isShared(tabId)) throw new Problem('not_shared', 'this tab is not shared');
   if (!attached.has(tabId)) throw new Problem('not_attached', 'this tab is not attached');
+  // Before Chrome goes there: a click sent right after it must not find a page of ours.
+  if (method === 'Page.navigate' && isForbidden(/** @type {any} */ (params)?.url)) {
+    throw new Problem('refused', 'agents may not go to this page');
+  }
   const debuggee = sessionId ? { tabId, sessionId } : { tabId };
   try {
     return (await chrome.debugger.sendCommand(debuggee, method, params)) ?? {};

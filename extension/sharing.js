@@ -10,6 +10,7 @@ import { current, keepForNow, kept } from './memory.js';
 
 export const GROUP = 'Pilothouse';
 const QUIET_MS = 250;
+const BIRTH_MS = 100;
 const MAX_ADDRESS = 2000;
 const MAX_TITLE = 500;
 
@@ -19,6 +20,10 @@ const shared = new Map();
 const groups = new Set();
 /** @type {Map<number, ReturnType<typeof setTimeout>>} tabs whose news were told a moment ago */
 const quiet = new Map();
+/** @type {Map<number, ReturnType<typeof setTimeout> | undefined>} tabs so new that nobody has said yet who opened them */
+const births = new Map();
+/** @type {Set<number>} groups that we are just giving their name */
+const naming = new Set();
 /** @type {(tabId: number) => string | undefined} */
 let targetOf = () => undefined;
 /** @type {(tabId: number) => void} */
@@ -58,6 +63,8 @@ export async function rebuild() {
     hand: current.hand.filter((tabId) => there.has(tabId)),
     ours: current.ours.filter((tabId) => there.has(tabId)),
   });
+  const openers = Object.entries(current.openers).filter(([tabId]) => there.has(Number(tabId)));
+  keepForNow({ openers: Object.fromEntries(openers) });
   for (const tab of tabs) consider(tab);
 }
 
@@ -74,7 +81,7 @@ function why(tab) {
 
 /** Share it, let it go, or tell what has changed. @param {chrome.tabs.Tab} tab */
 export function consider(tab) {
-  if (tab.id === undefined) return;
+  if (tab.id === undefined || births.has(tab.id)) return;
   const reason = why(tab);
   const before = shared.get(tab.id);
   if (reason) {
@@ -110,11 +117,18 @@ function tell(tabId) {
 
 /** @param {number} tabId @param {string} reason */
 export function remove(tabId, reason) {
+  if (reason === 'closed') births.delete(tabId);
   if (reason !== 'forbidden page') forgetHand(tabId);
   if (!shared.delete(tabId)) return;
-  say({ type: 'unshared', tabId, payload: { why: reason } });
   onUnshared(tabId);
   onChange();
+  void tellWhy(tabId, reason);
+}
+
+/** A tab that is being closed leaves its group first. @param {number} tabId @param {string} reason */
+async function tellWhy(tabId, reason) {
+  const isClosed = reason === 'ungrouped' && !(await chrome.tabs.get(tabId).catch(() => undefined));
+  if (!shared.has(tabId)) say({ type: 'unshared', tabId, payload: { why: isClosed ? 'closed' : reason } });
 }
 
 /** @param {number} tabId @param {{ours?: boolean}} [more] */
@@ -122,20 +136,51 @@ export async function shareByHand(tabId, { ours = false } = {}) {
   if (!current.hand.includes(tabId)) keepForNow({ hand: [...current.hand, tabId] });
   if (ours && !current.ours.includes(tabId)) keepForNow({ ours: [...current.ours, tabId] });
   if (ours || kept.share === 'group') await group(tabId).catch(() => {}); // popup windows have no groups
+  await grown(tabId);
+}
+
+/** A new tab: wait a moment for word of who opened it, so that the daemon hears of it once. @param {number} tabId */
+export function born(tabId) {
+  births.set(tabId, setTimeout(() => grown(tabId), BIRTH_MS));
+}
+
+/** @param {number} tabId */
+async function grown(tabId) {
+  clearTimeout(births.get(tabId));
+  births.delete(tabId);
   await look(tabId);
 }
 
-/** A child of an attached tab: it is attached before the daemon hears of it. It cannot be held from its first request.
- * @param {number} tabId @param {(tabId: number) => Promise<string>} attach */
-export async function adopt(tabId, attach) {
-  keepForNow({ hand: [...current.hand, tabId] });
+/** A tab that a shared one opened is shared too, and attached before the daemon hears of it when its opener is. Nobody
+ * can hold it from its first request on. (M: `openerTabId` is the tab in front, for a popup of a tab in the background
+ * and for the person's own Ctrl+T alike; only webNavigation knows.)
+ * @param {number} tabId @param {number} opener @param {(tabId: number) => Promise<string>} attach */
+export async function adopt(tabId, opener, attach) {
+  clearTimeout(births.get(tabId));
+  births.set(tabId, undefined);
+  if (shared.has(opener)) await takeIn(tabId, opener, attach);
+  else await leaveOut(tabId);
+  await grown(tabId);
+}
+
+/** @param {number} tabId @param {number} opener @param {(tabId: number) => Promise<string>} attach */
+async function takeIn(tabId, opener, attach) {
+  keepForNow({ hand: [...current.hand, tabId], openers: { ...current.openers, [tabId]: opener } });
   const tab = await chrome.tabs.get(tabId).catch(() => undefined);
   if (!tab || why(tab)) return;
+  const wasTold = shared.has(tabId);
   shared.set(tabId, infoOf(/** @type {Tab} */ (tab)));
-  await attach(tabId).catch(() => {});
-  say({ type: 'shared', tabId, payload: sharedTab(tabId) });
+  if (targetOf(opener)) await attach(tabId).catch(() => {});
+  say({ type: wasTold ? 'tab' : 'shared', tabId, payload: sharedTab(tabId) });
   onChange();
   if (kept.share === 'group') await group(tabId).catch(() => {}); // popup windows have no groups
+}
+
+/** Chrome puts a new tab into the group beside which it appears, whoever opened it; the person did not. (M)
+ * @param {number} tabId */
+async function leaveOut(tabId) {
+  const tab = await chrome.tabs.get(tabId).catch(() => undefined);
+  if (tab && groups.has(tab.groupId)) await chrome.tabs.ungroup(tabId);
 }
 
 /** @param {number} tabId */
@@ -151,13 +196,6 @@ function forgetHand(tabId) {
   if (!current.hand.includes(tabId)) return;
   const without = (/** @type {number[]} */ list) => list.filter((one) => one !== tabId);
   keepForNow({ hand: without(current.hand), ours: without(current.ours) });
-}
-
-/** A tab that a shared one opened is shared too. A person's own new tab begins at Chrome's page, and is not.
- * @param {chrome.tabs.Tab} tab @returns {boolean} */
-export function isOffspring(tab) {
-  const opener = tab.openerTabId;
-  return opener !== undefined && shared.has(opener) && !isForbidden(tab.url) && !isForbidden(tab.pendingUrl);
 }
 
 /** @param {number} tabId */
@@ -176,17 +214,21 @@ export async function group(tabId) {
     ...(found ? { groupId: found.id } : { createProperties: { windowId: tab.windowId } }),
   });
   groups.add(groupId);
+  naming.add(groupId);
   if (!found) await chrome.tabGroups.update(groupId, { title: GROUP, color: 'blue' });
+  naming.delete(groupId);
   return groupId;
 }
 
-/** The person renamed or made a group. @param {chrome.tabGroups.TabGroup} changed */
-export async function groupChanged(changed) {
-  if (groups.has(changed.id) === (changed.title === GROUP)) return;
-  if (changed.title === GROUP) groups.add(changed.id);
-  else groups.delete(changed.id);
-  for (const tab of await chrome.tabs.query({ groupId: changed.id })) {
-    if (changed.title !== GROUP && tab.id !== undefined) forgetHand(tab.id);
+/** The person renamed or made a group. @param {number} groupId */
+export async function groupChanged(groupId) {
+  const group = await chrome.tabGroups.get(groupId).catch(() => undefined);
+  const isOurs = group?.title === GROUP; // now: what an event says may be past
+  if (naming.has(groupId) || groups.has(groupId) === isOurs) return;
+  if (isOurs) groups.add(groupId);
+  else groups.delete(groupId);
+  for (const tab of await chrome.tabs.query({ groupId })) {
+    if (!isOurs && tab.id !== undefined) forgetHand(tab.id);
     consider(tab);
   }
 }
@@ -201,7 +243,7 @@ export function regrouped(tab) {
 function infoOf(tab) {
   return {
     tabId: tab.id,
-    ...(tab.openerTabId === undefined ? {} : { openerTabId: tab.openerTabId }),
+    ...(tab.id in current.openers ? { openerTabId: current.openers[tab.id] } : {}),
     windowId: tab.windowId,
     groupId: tab.groupId,
     url: (tab.url || tab.pendingUrl || '').slice(0, MAX_ADDRESS),

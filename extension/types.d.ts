@@ -20,6 +20,8 @@ export interface Current {
   hand: number[];
   /** Those an agent opened. */
   ours: number[];
+  /** Who really opened a tab. Chrome's own `openerTabId` is the tab that was in front. */
+  openers: Record<number, number>;
   /** The daemon refused us: when to ask again (epoch ms). */
   notBefore: number;
 }

@@ -13,6 +13,8 @@ import { stopEverything } from './stop.js';
 /** @typedef {import('./types').Command} Command */
 /** @typedef {(payload: any, deadline: number) => Promise<object> | object} Verb */
 
+const SOON_MS = 50;
+
 /** @type {Record<string, Verb>} */
 const VERBS = {
   cdp: (payload) => relay.command(payload),
@@ -36,6 +38,10 @@ const VERBS = {
   rules: replaceRules,
   stop: async () => {
     await stopEverything('daemon');
+    return {};
+  },
+  reload: () => {
+    setTimeout(() => chrome.runtime.reload(), SOON_MS); // after the answer
     return {};
   },
   ping: () => ({}),

@@ -94,10 +94,11 @@ chrome.debugger.onDetach.addListener(async (source, reason) => {
 
 chrome.tabs.onCreated.addListener(async (tab) => {
   await ready;
-  if (tab.id === undefined) return;
-  if (!sharing.isOffspring(tab)) sharing.consider(tab);
-  else if (relay.targetOf(tab.openerTabId ?? -1)) await sharing.adopt(tab.id, relay.attach);
-  else await sharing.shareByHand(tab.id);
+  if (tab.id !== undefined) sharing.born(tab.id);
+});
+chrome.webNavigation.onCreatedNavigationTarget.addListener(async ({ tabId, sourceTabId }) => {
+  await ready;
+  await sharing.adopt(tabId, sourceTabId, relay.attach);
 });
 chrome.tabs.onUpdated.addListener(async (tabId, change, tab) => {
   await ready;
@@ -116,9 +117,9 @@ chrome.tabs.onAttached.addListener(async (tabId) => {
   await ready;
   await sharing.look(tabId);
 });
-chrome.tabGroups.onUpdated.addListener(async (group) => {
+chrome.tabGroups.onUpdated.addListener(async ({ id }) => {
   await ready;
-  await sharing.groupChanged(group);
+  await sharing.groupChanged(id);
 });
 chrome.downloads.onCreated.addListener(downloads.created);
 chrome.downloads.onChanged.addListener(downloads.changed);

@@ -73,9 +73,20 @@ class OwnChrome:
         self.connection = connection
         self.root = connection.root
 
-    async def open(self, url: str, **more: Any) -> Page:
-        target_id: str = (await self.root.send("Target.createTarget", url=url, **more))["targetId"]
-        return await self.page(target_id)
+    async def open(self, url: str) -> Page:
+        """A tab of the person's, loaded."""
+        page = await self.page((await self.root.send("Target.createTarget", url="about:blank"))["targetId"])
+        if url != "about:blank":
+            await self.go(page, url)
+        return page
+
+    async def go(self, page: Page, url: str) -> None:
+        loaded = asyncio.get_running_loop().create_future()
+        leave = page.channel.on("Page.loadEventFired", lambda _: loaded.done() or loaded.set_result(None))
+        await page.channel.send("Page.enable")
+        await page.channel.send("Page.navigate", url=url)
+        await asyncio.wait_for(loaded, START_S)
+        leave()
 
     async def page(self, target_id: str) -> Page:
         told = await self.root.send("Target.attachToTarget", targetId=target_id, flatten=True)
@@ -89,13 +100,7 @@ class OwnChrome:
         async with asyncio.timeout(START_S):
             while not await self.worker():  # the extension may still be loading
                 await asyncio.sleep(0.02)
-        page = await self.open("about:blank")
-        loaded = asyncio.get_running_loop().create_future()
-        page.channel.on("Page.loadEventFired", lambda _: loaded.done() or loaded.set_result(None))
-        await page.channel.send("Page.enable")
-        await page.channel.send("Page.navigate", url=POPUP)
-        await asyncio.wait_for(loaded, SEE_S)
-        return page
+        return await self.open(POPUP)
 
     async def tell(self, page: Page, kind: str, **more: Any) -> Any:
         """What a button of the popup does."""
@@ -126,6 +131,7 @@ async def own_chrome(*more_extensions: Path, profile: Path | None = None) -> Asy
         loaded = ",".join(map(str, [EXTENSION, *more_extensions]))
         chrome = os.environ.get("PILOTHOUSE_CHROME") or shutil.which("chromium") or shutil.which("google-chrome") or ""
         (folder / "DevToolsActivePort").unlink(missing_ok=True)
+        _allow_unpacked(folder)
         process = await asyncio.create_subprocess_exec(
             chrome,
             *FLAGS,
@@ -146,6 +152,14 @@ async def own_chrome(*more_extensions: Path, profile: Path | None = None) -> Asy
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+
+
+def _allow_unpacked(folder: Path) -> None:
+    """The switch of chrome://extensions: without it an unpacked extension does not survive a reload (M)."""
+    preferences = folder / "Default" / "Preferences"
+    if not preferences.exists():
+        preferences.parent.mkdir(parents=True, exist_ok=True)
+        preferences.write_text(json.dumps({"extensions": {"ui": {"developer_mode": True}}}))
 
 
 async def _address(folder: Path) -> str:

@@ -213,7 +213,7 @@ async def run(
         mcp.door, keys.who, port=port, hosts=hosts, routes=routes, extension=ORIGIN, insecure_no_secret=is_open
     )
     http = HttpDoor(presence.at_web(app))
-    presence.watch(local, http, sessions=lambda: sessions.in_use)
+    presence.watch(local, http, sessions=lambda: sessions.in_use, browsers=lambda: links.connected)
     following: list[asyncio.Task[None]] = []
     try:
         await local.listen(Path(socket_path(home)))

@@ -52,6 +52,11 @@ def extension_routes(
         await link.post("stop", {}, timeout=STOP_S)
         return {"stopped": link.name}
 
+    async def reload(request: Request) -> Shown:
+        link = links.find(request.path_params["name"])
+        await link.post("reload", {}, timeout=STOP_S)
+        return {"reloaded": link.name}
+
     def at(path: str, method: str, work: Callable[[Request], Awaitable[Shown]]) -> Route:
         async def answered(request: Request) -> Response:
             return await _answered(request, only, work)
@@ -63,6 +68,7 @@ def extension_routes(
         at("/api/extension/browsers", "GET", browsers),
         at("/api/extension/browsers/{name}", "DELETE", forget),
         at("/api/extension/browsers/{name}/stop", "POST", stop),
+        at("/api/extension/browsers/{name}/reload", "POST", reload),
     ]
 
 

@@ -26,6 +26,7 @@ OnEvent = Callable[[str, int, msgspec.Raw], None]
 OnState = Callable[[str], None]
 
 _log = logging.getLogger(__name__)
+_HARMLESS = {"ping", "stop", "reload"}  # what may be asked of a browser whose person stopped everything
 _NOTHING = msgspec.Raw(b"{}")
 
 
@@ -121,7 +122,7 @@ class Link:
         self._send("cdp", payload, timeout, reply, method)
 
     def _send(self, kind: str, payload: dict[str, Any], timeout: float, reply: Reply, what: str) -> None:
-        if self._wire is None or (self.stopped and kind != "ping"):
+        if self._wire is None or (self.stopped and kind not in _HARMLESS):
             reply(None, self._unavailable())
             return
         number = next(self._numbers)
@@ -254,6 +255,10 @@ class Links:
 
     def __iter__(self) -> Iterator[Link]:
         return iter(tuple(self._links.values()))
+
+    @property
+    def connected(self) -> int:
+        return sum(link.connected for link in self._links.values())
 
     def on_new(self, hear: Callable[[Link], None]) -> None:
         """Told of each link once, when it is made."""

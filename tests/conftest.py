@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from tests.extension.differs import mark
 from tests.extension.neighbour import in_own_chrome
 from tests.house import Agent, House
 from tests.processes import kill_daemon
@@ -20,8 +21,10 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEv
     return {"uvloop": uvloop.new_event_loop}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Hostile pages burn all they can get, and our deadlines must hold meanwhile."""
+    if config.getoption("--through") == "extension":
+        mark(items)
     for item in items:
         if HOSTILE in item.path.parents:
             item.add_marker("alone")

@@ -59,6 +59,8 @@ class Owner(Protocol):
 
 
 class Context:
+    limits = ""  # what of the policy cannot be held here
+
     def __init__(self, browser: "Browser", context_id: str, gateway: Gateway) -> None:
         self.id = self.key = context_id
         self.browser = browser

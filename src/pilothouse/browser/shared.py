@@ -146,10 +146,11 @@ class SharedBrowser(ProfileBrowser):
         """Until Chrome itself holds the tabs of all seats to what their policies say."""
         async with self._ruling:
             seats = [seat for seat in self._contexts.values() if isinstance(seat, SharedSeat)]
-            each = [(sorted(seat.to_rule()), seat.net_rules()) for seat in seats]
-            for seat in seats:
-                seat.ruled = seat.to_rule()
-            await self.relay.hold([(targets, rules) for targets, rules in each if targets and rules], RULES_S)
+            each = [(seat, seat.to_rule(), seat.net_rules()) for seat in seats]
+            held = [(sorted(targets), rules) for _, targets, rules in each if targets and rules]
+            await self.relay.hold(held, RULES_S)
+            for seat, targets, _ in each:
+                seat.ruled = targets
 
     def _became(self, state: str) -> None:
         if state == "away":
@@ -204,6 +205,8 @@ class SharedBrowser(ProfileBrowser):
 
 class SharedSeat(Seat):
     """`allowed`: the hosts that its session narrowed itself to."""
+
+    limits = LIMITS
 
     def __init__(self, browser: SharedBrowser, number: int, allowed: tuple[str, ...]) -> None:
         super().__init__(browser, number)

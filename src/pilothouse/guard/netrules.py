@@ -49,7 +49,7 @@ def net_rules(
         said.append(_block(_UNNAMED, r"^(http|ws)s?://"))
     if len(said) > 1 or any(not one.read for one in rules.rules):
         said += _named(rules)
-    return said[:MAX_RULES]
+    return sorted(said, key=lambda one: -one["priority"])[:MAX_RULES]
 
 
 _AT = r"([^/?#@]*@)?"

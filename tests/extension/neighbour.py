@@ -36,7 +36,8 @@ class Neighbour:
         self.chrome = chrome
         self.popup = popup
         self.port = port
-        self.visited: set[str] = set()
+        self.visited: set[str] = set()  # origins that shared tabs have been at
+        self.link.on_event(self._note)
 
     @property
     def link(self) -> Link:
@@ -70,9 +71,13 @@ class Neighbour:
                 await self.chrome.root.send("Target.closeTarget", targetId=target["targetId"])
         await self.until(lambda: not self.link.tabs)
         await self.chrome.root.send("Storage.clearCookies")
-        origins = {urlsplit(one["url"]) for one in told["targetInfos"] if one["url"].startswith("http")}
-        for origin in {f"{one.scheme}://{one.netloc}" for one in origins} | self.visited:
+        for origin in self.visited:
             await self.popup.channel.send("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+
+    def _note(self, kind: str, tab_id: int, payload: object) -> None:
+        if (info := self.link.tabs.get(tab_id)) and info.url.startswith("http"):
+            parts = urlsplit(info.url)
+            self.visited.add(f"{parts.scheme}://{parts.netloc}")
 
     async def until(self, condition: object, seconds: float = SEE_S) -> None:
         assert callable(condition)
@@ -144,9 +149,7 @@ async def neighbour(home: Path, policy: str = SANDBOX) -> AsyncIterator[Neighbou
                 popup = await chrome.popup()
                 told = await chrome.tell(popup, "pair", code=f"{port}-{pairing.new_code()}", name="")
                 assert not told["problem"], told
-                one = Neighbour(house, chrome, popup, port)
-                await one.until(lambda: any(link.connected for link in house.links))
-                yield one
+                yield Neighbour(house, chrome, popup, port)
                 await house.close()
         finally:
             house.links.close()

@@ -24,7 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.routing import Route, WebSocketRoute
 from websockets.asyncio.client import connect
 
-from pilothouse.doors import mcp as mcp_door
+from pilothouse.doors import questions
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.policy import Decision, Question
 from tests.daemon_here import Here, daemon_here
@@ -60,7 +60,7 @@ async def here(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Here]:
 
 @pytest.fixture
 async def agent(here: Here, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
-    monkeypatch.setattr(mcp_door, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(questions, "PATIENCE_S", 0.05)
     async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.agent}, timeout=20) as one:
         yield one
 

@@ -15,7 +15,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from websockets.asyncio.client import ClientConnection, connect
 
-from pilothouse.doors import mcp as mcp_door
+from pilothouse.doors import questions
 from pilothouse.guard.policy import Decision
 from tests.daemon_here import ALLOW, Here, asks_for_writes, daemon_here
 from tests.promises import promise
@@ -40,7 +40,7 @@ async def anew(here: Here, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Non
     """No question, denial or answer of another test."""
     here.decide = asks_for_writes
     here.gate.approvals.adjust(timeout_s=60, client_answers="never")
-    monkeypatch.setattr(mcp_door, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(questions, "PATIENCE_S", 0.05)
     yield
     for one in here.gate.approvals.pending():
         await here.gate.approvals.answer(one["id"], "deny")

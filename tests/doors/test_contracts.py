@@ -464,14 +464,16 @@ async def test_a_request_of_the_new_generation_that_asks_for_logs_hears_it(town:
     session = await town.open_session()  # of the key: clients of the new generation have no connection
     found = town.house.gate.reach(town.key, session)
     assert found
+    await town.done(session, "navigate", {"url": site.url("small.html")})
     assert (await town.message(session)).json()["told"] == 0
     async with town.talker(MODERN, log_level="info") as talker:
-        call = asyncio.create_task(talker.call("wait", time_ms=300))
+        call = asyncio.create_task(talker.call("wait_for", text="now it is there", timeout_ms=20_000))
         await until(lambda: found.busy)
         assert (await town.message(session, text="now")).json()["told"] == 1
-        await call
         await until(lambda: talker.heard)
         assert talker.heard[0][2]["payload"] == {"text": "now"}
+        await town.done(session, "js.execute", {"code": "document.body.append('now it is there')"})
+        await call
 
 
 @promise("B07")

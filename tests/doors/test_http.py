@@ -8,11 +8,10 @@ from typing import Any
 from urllib.parse import urljoin
 
 import httpx2
-import mcp_types as types
 import pytest
 
 from pilothouse.doors import http as door_module
-from pilothouse.doors import mcp as mcp_module
+from pilothouse.doors.replay import Replays
 from tests.promises import promise
 
 from .conftest import PERSON, SECRET
@@ -217,15 +216,14 @@ async def test_a_session_resumes_its_own_answers_and_no_others(url: str) -> None
         assert "words of mine" not in await resume(url, others, str(number))
 
 
-async def test_what_is_kept_for_resuming_has_a_limit() -> None:
-    store = mcp_module._Replays(max_bytes=1_500_000)
+def test_what_is_kept_for_resuming_has_a_limit() -> None:
+    store = Replays(max_bytes=1_500_000)
     one, two = store.open(), store.open()
     data = {"structuredContent": {"rows": [["x" * 1000] * 1000]}}
     for _ in range(6):
-        await one.store_event("1", types.JSONRPCResponse(jsonrpc="2.0", id=1, result=data))
+        one.keep("1", "a response", data)
     assert 1_000_000 < one.bytes < 1_500_000
-    params = {"data": "x" * 1_000_000}
-    await two.store_event("2", types.JSONRPCNotification(jsonrpc="2.0", method="notifications/message", params=params))
+    two.keep("2", "a notice", {"data": "x" * 1_000_000})
     assert one.bytes + two.bytes < 1_500_000
 
 

@@ -186,11 +186,12 @@ async def test_a_modern_request_that_asks_for_logs_gets_events_of_its_time(where
         logs.append(params.data["kind"])
 
     async with official(where, MODERN, logging_callback=on_log, log_level="info") as client:
-        call = asyncio.create_task(client.call_tool("fake_slow", {"seconds": 0.2}))
+        call = asyncio.create_task(client.call_tool("fake_slow", {"name": "until it is heard"}))
         await until(lambda: gate.calls)
         gate.happen(*owner(gate), event("dialog"))
-        await call
         await until(lambda: logs == ["dialog"])
+        call.cancel()
+        await until(lambda: gate.sessions.cancelled)
 
 
 async def test_resources_change_when_a_call_opens_a_session(local: Path, gate: FakeGate) -> None:

@@ -11,9 +11,11 @@ Wire = dict[str, Any]
 class Client(Protocol):
     """The other side of one request."""
 
-    capabilities: Wire
     responses: Wire
     state: str | None
+
+    @property
+    def capabilities(self) -> Wire: ...
 
     async def ask(self, method: str, params: Wire) -> Wire:
         """Put a question to a client of the old generation while the call runs."""

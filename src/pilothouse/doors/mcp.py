@@ -5,8 +5,6 @@ SDK takes 0.9 s to import. Below: gate. Handlers return plain dicts in wire form
 """
 
 import contextlib
-import weakref
-from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, cast
 
@@ -41,12 +39,14 @@ from starlette.types import Receive, Scope, Send
 
 import pilothouse
 from pilothouse.browser.watch import Event
-from pilothouse.call import Answer, Call, Caller, Defaults, Dialog
-from pilothouse.doors import dialog, notices, wire
+from pilothouse.call import Call, Caller, Defaults
+from pilothouse.doors import notices, wire
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.herald import Herald
 from pilothouse.doors.instructions import INSTRUCTIONS
 from pilothouse.doors.pipe import ClientRefused, Exchange, Params, Pipe
+from pilothouse.doors.questions import Questions
+from pilothouse.doors.replay import Replay, Replays
 from pilothouse.doors.seal import Seal
 from pilothouse.doors.shapes import answer_to_wire, tool_to_wire
 from pilothouse.errors import Failure
@@ -68,7 +68,6 @@ _CACHE: dict[CacheableMethod, CacheHint] = {
     "resources/read": _FLEETING,
 }
 _MAX_NAME = 128
-PATIENCE_S = 20.0  # so long a client waits for a person that hears of no progress: half of what clients give a call
 
 
 class _Server(Server[Any]):
@@ -93,6 +92,7 @@ class McpDoor:
         self._extras = extras
         self._lists: dict[str, Wire] = {}
         self.herald = Herald()
+        self._questions = Questions(gate.approvals)
         self._sessions: dict[tuple[str, str], list[str]] = {}
         self._buses: dict[str, tuple[InMemorySubscriptionBus, ListenHandler]] = {}
         self._busy: set[tuple[str, wire.Id]] = set()
@@ -184,24 +184,21 @@ class McpDoor:
         args = params.arguments or {}
         if len(params.name) > _MAX_NAME:
             raise MCPError(types.INVALID_PARAMS, f"a tool's name has at most {_MAX_NAME} characters")
-        if self._extras is not None:
-            special = await self._extras.call(_Client(self, ctx, params), params.name, args)
-            if special is not None:
-                return special
-        caller = self.caller(ctx)
-        has_answered = await self._take_answer(caller, params)
+        caller, client = self.caller(ctx), _Client(self, ctx, params)
+        if self._extras is not None and (special := await self._extras.call(client, params.name, args)) is not None:
+            return special
+        has_answered = await self._questions.take(client, caller.key)
         call = Call(tool=params.name, args=args, caller=caller, progress=_progress(ctx))
-        call.dialog, call.patience_s = self._dialog(ctx, params), self._patience_s(ctx, returns=not has_answered)
+        call.dialog = self._questions.dialog(client)
+        call.patience_s = self._questions.patience_s(client, returns=not has_answered)
         with self._request_log(ctx, caller):
             answer = await self.gate.call(call)
         self._notice_sessions(caller)
-        if not has_answered and (question := self._returned(ctx, answer)):
+        if not has_answered and (question := self._questions.returned(client, answer)):
             return question
         if answer.failed and answer.data["error"]["code"] == "unknown_tool":
             raise MCPError(types.INVALID_PARAMS, answer.text, answer.data["error"])
         return answer_to_wire(answer)
-
-    # Questions to the client's own user, whose answers count as far as the configuration lets them
 
     async def _tell_forgery(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """A returned question comes back sealed; the SDK refuses what we did not seal, and the log hears of it."""
@@ -210,42 +207,8 @@ class McpDoor:
         except MCPError as refused:
             data: Any = refused.data
             if isinstance(data, dict) and cast(Wire, data).get("reason") == "invalid_request_state":
-                await self.gate.approvals.client_answer("", "forged", self.caller(ctx).key)
+                await self._questions.forged(self.caller(ctx).key)
             raise
-
-    async def _take_answer(self, caller: Caller, params: types.CallToolRequestParams) -> bool:
-        """Whether the call brings an answer to the question that the one before it was given back."""
-        if not params.input_responses:
-            return False
-        response = _dump(cast(BaseModel | None, params.input_responses.get(dialog.NAME)))
-        await self.gate.approvals.client_answer(params.request_state or "", dialog.said(response), caller.key)
-        return True
-
-    def _dialog(self, ctx: Context, params: types.CallToolRequestParams) -> Dialog | None:
-        if _is_modern(ctx.protocol_version) or not _shows_forms(ctx):
-            return None
-
-        async def ask(shown: Wire) -> str:
-            return dialog.said(await _Client(self, ctx, params).ask(dialog.METHOD, dialog.form(shown)))
-
-        return ask
-
-    def _patience_s(self, ctx: Context, *, returns: bool) -> float | None:
-        can_return = returns and _is_modern(ctx.protocol_version) and _shows_forms(ctx)
-        if can_return and self.gate.approvals.client_may("none"):
-            return 0.0
-        return None if _progress(ctx) else PATIENCE_S
-
-    def _returned(self, ctx: Context, answer: Answer) -> Wire | None:
-        """The question as the result: a client of the new generation answers by calling again."""
-        error: Wire = answer.data["error"] if answer.failed else {}
-        if error.get("code") != "approval_pending" or not error["details"].get("client_may_answer"):
-            return None
-        shown = self.gate.approvals.find(error["details"]["approval"])
-        if shown is None or not _is_modern(ctx.protocol_version) or not _shows_forms(ctx):
-            return None
-        question = {"method": dialog.METHOD, "params": dialog.form(shown)}
-        return {"resultType": "input_required", "inputRequests": {dialog.NAME: question}, "requestState": shown["id"]}
 
     # Resources: what happened in each of the caller's sessions
 
@@ -415,15 +378,21 @@ class McpDoor:
 
 
 class _Client:
-    """`extras.Client` over the SDK."""
+    """`extras.Client` and `questions.Asked` over the SDK."""
 
     def __init__(self, door: McpDoor, ctx: Context, params: types.InputResponseRequestParams) -> None:
         self._door = door
         self._ctx = ctx
         self._key = door.caller(ctx).key
-        self.capabilities = _dump(ctx.session.client_capabilities)
+        self.is_modern = _is_modern(ctx.protocol_version)
+        self.shows_forms = _shows_forms(ctx)
+        self.hears_progress = _progress(ctx) is not None
         self.responses: Wire = {name: _dump(one) for name, one in (params.input_responses or {}).items()}
         self.state = params.request_state
+
+    @property
+    def capabilities(self) -> Wire:
+        return _dump(self._ctx.session.client_capabilities)
 
     async def ask(self, method: str, params: Wire) -> Wire:
         request, result = _QUESTIONS[method]
@@ -457,77 +426,36 @@ class _Manager(StreamableHTTPSessionManager):
     request's id and we number the events, a client could fetch what was answered to others."""
 
     def __init__(self, app: Server[Any], *, retry_interval: int, max_sessions: int) -> None:
-        self._replays = _Replays()
+        self._replays = Replays()
         super().__init__(app, retry_interval=retry_interval, max_sessions=max_sessions)
 
     @property
     def event_store(self) -> EventStore | None:  # the SDK reads it once for each session it opens
-        return self._replays.open()
+        return _Store(self._replays.open())
 
     @event_store.setter
     def event_store(self, store: EventStore | None) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The SDK's constructor sets the one that all would share."""
 
 
-class _Replays:
-    """The memories of all living sessions. Together they have a limit too: the largest gives way."""
+class _Store(EventStore):
+    """A `Replay` as the SDK takes it."""
 
-    def __init__(self, max_bytes: int = 64 * 1024 * 1024) -> None:
-        self._living: weakref.WeakSet[_Replay] = weakref.WeakSet()
-        self._max_bytes = max_bytes
-
-    def open(self) -> "_Replay":
-        made = _Replay(self._shrink)
-        self._living.add(made)
-        return made
-
-    def _shrink(self) -> None:
-        while sum(one.bytes for one in self._living) > self._max_bytes:
-            max(self._living, key=lambda one: one.bytes).forget_oldest()
-
-
-class _Replay(EventStore):
-    """The last messages of one session's streams, so that a client whose stream broke can fetch what it missed."""
-
-    def __init__(
-        self, grown: Callable[[], None] = lambda: None, max_events: int = 256, max_bytes: int = 4 * 1024 * 1024
-    ) -> None:
-        self._events: deque[tuple[int, str, types.JSONRPCMessage | None, int]] = deque()
-        self._grown, self._max_events, self._max_bytes = grown, max_events, max_bytes
-        self._next = 0
-        self.bytes = 0
+    def __init__(self, replay: Replay) -> None:
+        self._replay = replay
 
     async def store_event(self, stream_id: str, message: types.JSONRPCMessage | None) -> str:
-        self._next += 1
-        weight = _weight(message.model_dump()) if message is not None else 0
-        self.bytes += weight
-        self._events.append((self._next, stream_id, message, weight))
-        # Pictures are what weighs: they push out everything older, so that an idle daemon keeps little.
-        while len(self._events) > self._max_events or (self.bytes > self._max_bytes and len(self._events) > 1):
-            self.forget_oldest()
-        self._grown()
-        return str(self._next)
-
-    def forget_oldest(self) -> None:
-        self.bytes -= self._events.popleft()[3]
+        content = message.model_dump() if message is not None else None
+        return str(self._replay.keep(stream_id, message, content))
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
-        last = next((event for event in self._events if str(event[0]) == last_event_id), None)
+        last = self._replay.find(last_event_id)
         if last is None:
             return None
-        for number, stream, message, _ in tuple(self._events):
-            if number > last[0] and stream == last[1] and message is not None:
-                await send_callback(EventMessage(message, str(number)))
-        return last[1]
-
-
-def _weight(value: Any) -> int:
-    """About how many bytes plain data takes."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(len(str(key)) + _weight(item) for key, item in cast(Wire, value).items())
-    return 8 + sum(map(_weight, cast(list[Any], value))) if isinstance(value, list) else 8
+        for kept in self._replay.after(last):
+            if kept.message is not None:
+                await send_callback(EventMessage(kept.message, str(kept.number)))
+        return last.stream
 
 
 _JSON = {"mimeType": "application/json"}

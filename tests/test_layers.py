@@ -198,5 +198,12 @@ def test_the_table_is_the_one_in_the_architecture():
     assert not missing
 
 
+def test_the_map_of_the_guard_names_every_file():
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    chapter = text.partition("## The guard\n")[2].partition("\n## ")[0]
+    files = {path.stem for path in (SOURCE / "guard").glob("*.py")} - {"__init__"}
+    assert files == set(re.findall(r"`([a-z]+)`", chapter))
+
+
 def test_the_table_names_every_room():
     assert {room_of(name) for name in NAMES} - {"__init__"} == set(MAY_IMPORT) | KNOWS_EVERY_ROOM

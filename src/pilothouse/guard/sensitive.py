@@ -88,7 +88,9 @@ def assess(question: "Question", patterns: Iterable[Pattern[str]] = ()) -> Found
 
 def _by_tool(question: "Question") -> Iterator[Found]:
     if question.tool == "open_session":
-        yield from (("medium", why) for name, why in _OPENED_WITH.items() if question.args.get(name))
+        for name, why in _OPENED_WITH.items():
+            if name in question.args:
+                yield "medium", why
     if question.access is Access.SENSITIVE:
         yield _TOOLS.get(question.tool, ("medium", f"{question.tool} is a sensitive tool"))
     if question.tool == "delete_profile" and question.args.get("data"):

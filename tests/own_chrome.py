@@ -81,11 +81,11 @@ class OwnChrome:
         return page
 
     async def go(self, page: Page, url: str) -> None:
-        loaded = asyncio.get_running_loop().create_future()
-        leave = page.channel.on("Page.loadEventFired", lambda _: loaded.done() or loaded.set_result(None))
+        loaded = asyncio.Event()
+        leave = page.channel.on("Page.loadEventFired", lambda _: loaded.set())
         await page.channel.send("Page.enable")
         await page.channel.send("Page.navigate", url=url)
-        await asyncio.wait_for(loaded, START_S)
+        await asyncio.wait_for(loaded.wait(), START_S)
         leave()
 
     async def page(self, target_id: str) -> Page:

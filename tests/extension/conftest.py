@@ -15,7 +15,6 @@ from pilothouse.providers.frames import Problem
 from pilothouse.providers.link import Link
 from tests.daemon_here import Here, daemon_here
 from tests.own_chrome import OwnChrome, Page, own_chrome
-from tests.server import PageServer
 
 INTRUDER = Path(__file__).parent / "intruder"
 WAIT_S = 10.0
@@ -173,8 +172,3 @@ async def desk(fresh: Desk) -> AsyncIterator[Desk]:
 async def _pages(chrome: OwnChrome) -> set[str]:
     told = await chrome.root.send("Target.getTargets", filter=[{"type": "page"}])
     return {one["targetId"] for one in told["targetInfos"]}
-
-
-@pytest.fixture
-def pages(site: PageServer) -> str:
-    return site.url

@@ -125,6 +125,11 @@ export function remove(tabId, reason) {
   void tellWhy(tabId, reason);
 }
 
+/** Everything, at once. */
+export function removeAll() {
+  for (const tabId of [...shared.keys()]) remove(tabId, 'person');
+}
+
 /** A tab that is being closed leaves its group first. @param {number} tabId @param {string} reason */
 async function tellWhy(tabId, reason) {
   const isClosed = reason === 'ungrouped' && !(await chrome.tabs.get(tabId).catch(() => undefined));

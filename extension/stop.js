@@ -12,6 +12,7 @@ export async function stopEverything(by) {
   const kept = keep({ stopped: by }); // counts at once; the disk may take its time
   keepForNow({ hand: [], ours: [] });
   say({ type: 'stopped', payload: { by } });
+  sharing.removeAll();
   await relay.detachAll();
   await Promise.all([kept, sharing.rebuild(), clearRules()]);
 }

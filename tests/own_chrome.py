@@ -81,11 +81,11 @@ class OwnChrome:
         return page
 
     async def go(self, page: Page, url: str) -> None:
-        loaded = asyncio.get_running_loop().create_future()
-        leave = page.channel.on("Page.loadEventFired", lambda _: loaded.done() or loaded.set_result(None))
+        loaded = asyncio.Event()
+        leave = page.channel.on("Page.loadEventFired", lambda _: loaded.set())
         await page.channel.send("Page.enable")
         await page.channel.send("Page.navigate", url=url)
-        await asyncio.wait_for(loaded, START_S)
+        await asyncio.wait_for(loaded.wait(), START_S)
         leave()
 
     async def page(self, target_id: str) -> Page:
@@ -131,7 +131,7 @@ async def own_chrome(*more_extensions: Path, profile: Path | None = None) -> Asy
         loaded = ",".join(map(str, [EXTENSION, *more_extensions]))
         chrome = os.environ.get("PILOTHOUSE_CHROME") or shutil.which("chromium") or shutil.which("google-chrome") or ""
         (folder / "DevToolsActivePort").unlink(missing_ok=True)
-        _allow_unpacked(folder)
+        _set_up(folder)
         process = await asyncio.create_subprocess_exec(
             chrome,
             *FLAGS,
@@ -154,12 +154,15 @@ async def own_chrome(*more_extensions: Path, profile: Path | None = None) -> Asy
             await process.wait()
 
 
-def _allow_unpacked(folder: Path) -> None:
-    """The switch of chrome://extensions: without it an unpacked extension does not survive a reload (M)."""
+def _set_up(folder: Path) -> None:
+    """The switch of chrome://extensions: without it an unpacked extension does not survive a reload (M). And downloads
+    stay in the profile."""
     preferences = folder / "Default" / "Preferences"
     if not preferences.exists():
         preferences.parent.mkdir(parents=True, exist_ok=True)
-        preferences.write_text(json.dumps({"extensions": {"ui": {"developer_mode": True}}}))
+        wanted: dict[str, Any] = {"extensions": {"ui": {"developer_mode": True}}}
+        wanted["download"] = {"default_directory": str(folder / "downloads"), "prompt_for_download": False}
+        preferences.write_text(json.dumps(wanted))
 
 
 async def _address(folder: Path) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
 
 from pilothouse import __version__
 from pilothouse.guard.pairing import ORIGIN
@@ -31,7 +32,8 @@ class Browser:
         self.asked: list[str] = []
         self.heard = threading.Condition()
         self._stack = contextlib.ExitStack()
-        made = connect(f"ws://127.0.0.1:{port}/bridge", origin=ORIGIN, subprotocols=["pilothouse.1", proof])
+        offered = [Subprotocol("pilothouse.1"), Subprotocol(proof)]
+        made = connect(f"ws://127.0.0.1:{port}/bridge", origin=Origin(ORIGIN), subprotocols=offered)
         self._line: ClientConnection = self._stack.enter_context(made)
         hello = {"protocol": 1, "version": version, "install": "1" * 8 + "-2222-3333-4444-" + "5" * 12, "boot": "b"}
         self._say("hello", payload=hello | {"name": "Work", "tabs": [{"tabId": 1}]})

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.typing import Origin, Subprotocol
 
 from pilothouse.doors import bridge as bridge_door
 from pilothouse.doors.bridge import BridgeDoor
@@ -157,9 +158,9 @@ async def test_every_other_origin_is_refused_whatever_it_knows(bridge: Bridge, o
 async def test_another_host_name_is_refused(bridge: Bridge):
     proof = bridge.paired()
     port = int(bridge.url.rpartition(":")[2])
-    address = f"ws://evil.test:{port}/bridge"
+    address, offered = f"ws://evil.test:{port}/bridge", [Subprotocol("pilothouse.1"), Subprotocol(proof)]
     with pytest.raises(InvalidStatus) as caught:
-        async with connect(address, host="127.0.0.1", port=port, origin=ORIGIN, subprotocols=["pilothouse.1", proof]):
+        async with connect(address, host="127.0.0.1", port=port, origin=Origin(ORIGIN), subprotocols=offered):
             pass
     assert caught.value.response.status_code == 421
 

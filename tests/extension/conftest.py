@@ -16,7 +16,6 @@ from pilothouse.providers.link import Link
 from tests.daemon_here import Here, daemon_here
 from tests.extension.neighbour import Neighbour, living_next_door
 from tests.own_chrome import OwnChrome, Page, own_chrome
-from tests.server import PageServer
 
 INTRUDER = Path(__file__).parent / "intruder"
 WAIT_S = 10.0

@@ -27,6 +27,7 @@ async def back(desk: Desk, boot: str) -> None:
 async def test_a_killed_worker_is_back_within_two_seconds_with_what_it_held(desk: Desk, site: PageServer):
     made = await desk.verb("open", url=site.url("small.html"))
     tab = made["tabId"]
+    await desk.event("tab", tab, status="complete")
     target = (await desk.verb("attach", tabId=tab))["targetId"]
     await desk.cdp(tab, "Runtime.evaluate", expression="window.mark = 7")
     link = desk.link
@@ -53,11 +54,12 @@ async def test_a_worker_that_held_nothing_is_back_too(desk: Desk):
 async def test_what_is_under_way_when_the_worker_dies_ends_at_once_and_runs_once(desk: Desk, site: PageServer):
     made = await desk.verb("open", url=site.url("small.html"))
     tab = made["tabId"]
+    await desk.event("tab", tab, status="complete")
     await desk.verb("attach", tabId=tab)
     boot = desk.link.boot
-    slow = "window.runs = (window.runs || 0) + 1; new Promise(() => {})"
+    slow = "window.runs = (window.runs || 0) + 1; document.title = 'it runs'; new Promise(() => {})"
     under_way = asyncio.create_task(desk.cdp(tab, "Runtime.evaluate", expression=slow, awaitPromise=True))
-    await desk.verb("ping")
+    await desk.event("tab", tab, title="it runs")
     await desk.chrome.kill_worker()
     with pytest.raises(Refusal) as caught:
         await under_way

@@ -6,6 +6,7 @@ import json
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
+from websockets.typing import Origin, Subprotocol
 
 from pilothouse.guard.pairing import EXTENSION_ID, ORIGIN
 from tests.own_chrome import Page
@@ -88,7 +89,9 @@ async def test_a_program_that_says_it_is_the_extension_is_a_second_one(desk: Des
     address = f"ws://127.0.0.1:{desk.port}/bridge"
     for _ in range(3):
         with pytest.raises(InvalidStatus) as caught:
-            async with connect(address, origin=ORIGIN, subprotocols=["pilothouse.1", proof]):
+            async with connect(
+                address, origin=Origin(ORIGIN), subprotocols=[Subprotocol("pilothouse.1"), Subprotocol(proof)]
+            ):
                 pass
         assert caught.value.response.status_code == 409
     await stays(desk, boot)

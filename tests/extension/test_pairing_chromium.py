@@ -89,3 +89,27 @@ async def test_the_secret_is_not_among_what_the_popup_gets(desk: Desk):
     secret = (await desk.popup.js("chrome.storage.local.get('secret')"))["secret"]
     assert len(secret) >= 43
     assert secret not in str(await desk.state())
+
+
+NAMED = ("button", "textbox", "radio")
+
+
+async def controls(desk: Desk) -> dict[str, str]:
+    """What somebody who does not see the popup hears of it."""
+    nodes = (await desk.popup.channel.send("Accessibility.getFullAXTree"))["nodes"]
+    seen = [node for node in nodes if not node["ignored"] and node["role"]["value"] in NAMED]
+    return {node["name"]["value"]: node["role"]["value"] for node in seen}
+
+
+async def test_every_control_of_the_popup_has_a_name(fresh: Desk):
+    await words(fresh, "Not paired")
+    assert await controls(fresh) == {
+        "Code from pilothouse extension pair": "textbox",
+        "Name of this browser (if you like)": "textbox",
+        "Pair": "button",
+    }
+    assert await fresh.pair(await fresh.code()) == ""
+    await words(fresh, "Connected")
+    told = await controls(fresh)
+    assert {"Stop everything", "Forget this pairing", "all tabs", "the tab group “Pilothouse”"} <= told.keys()
+    assert "" not in told

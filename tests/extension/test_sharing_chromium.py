@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from .conftest import Desk, Refusal
 pytestmark = promise("F02", "F08")
 
 
-async def refused(desk: Desk, kind: str, **payload: object) -> str:
+async def refused(desk: Desk, kind: str, **payload: Any) -> str:
     with pytest.raises(Failure) as caught:
         await desk.verb(kind, **payload)
     return caught.value.code

@@ -131,6 +131,7 @@ async def own_chrome(*more_extensions: Path, profile: Path | None = None) -> Asy
         loaded = ",".join(map(str, [EXTENSION, *more_extensions]))
         chrome = os.environ.get("PILOTHOUSE_CHROME") or shutil.which("chromium") or shutil.which("google-chrome") or ""
         (folder / "DevToolsActivePort").unlink(missing_ok=True)
+        _keep_downloads_in(folder)
         _allow_unpacked(folder)
         process = await asyncio.create_subprocess_exec(
             chrome,
@@ -160,6 +161,15 @@ def _allow_unpacked(folder: Path) -> None:
     if not preferences.exists():
         preferences.parent.mkdir(parents=True, exist_ok=True)
         preferences.write_text(json.dumps({"extensions": {"ui": {"developer_mode": True}}}))
+
+
+def _keep_downloads_in(folder: Path) -> None:
+    """Or they would lie in the home of whoever runs the tests."""
+    preferences = folder / "Default" / "Preferences"
+    if not preferences.exists():
+        preferences.parent.mkdir(parents=True, exist_ok=True)
+        wish = {"default_directory": str(folder / "Downloads"), "prompt_for_download": False}
+        preferences.write_text(json.dumps({"download": wish}))
 
 
 async def _address(folder: Path) -> str:

@@ -87,6 +87,12 @@ DIFFERS = [
 ]
 
 
+def table() -> str:
+    """As the docs show it."""
+    rows = [f"| {one.what} | {one.instead} |" for one in DIFFERS]
+    return "\n".join(["| different in your own Chrome | what to do instead |", "|---|---|", *rows])
+
+
 def mark(items: list[pytest.Item]) -> None:
     """Those that are not meant go; those that differ must fail."""
     items[:] = [item for item in items if item.path.name not in NOT_MEANT]

@@ -79,8 +79,8 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Relay:
-    """`on_presence` hears "connected" (again: look at every tab anew), "away", "gone" and "stopped", `on_file(guid, path)`
-    where a download lies."""
+    """`on_presence` hears "connected" (again: look at every tab anew), "away", "gone" and "stopped"; `on_file`, given a
+    guid and a path, where a download lies."""
 
     def __init__(self, link: Link) -> None:
         self.link = link

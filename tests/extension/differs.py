@@ -18,6 +18,17 @@ class Difference(NamedTuple):
 # Tests of other kinds of browsers, which agents' kind means nothing to.
 NOT_MEANT = ("test_profiles.py", "test_lifecycle.py", "test_open_session.py")
 
+_STATES = (
+    "test_a_log_in_goes_from_session_to_session",
+    "test_storage_of_a_development_server_whose_tab_is_elsewhere",
+    "test_a_cookie_tells_the_port_it_came_from",
+    "test_open_session_with_a_state",
+    "test_a_state_that_is_not_there_opens_no_session",
+    "test_no_byte_goes_to_a_site_whose_storage_is_reached",
+    "test_no_page_is_left",
+    "test_on_disk_it_is_no_plain_text",
+)
+
 DIFFERS = [
     Difference(
         "Sessions share one world of cookies and storage: the person's.",
@@ -27,7 +38,7 @@ DIFFERS = [
     Difference(
         "`save_state` and `load_state` are unsupported: log-ins stay in the person's Chrome.",
         "Work in a tab of that site.",
-        ("test_state.py",),
+        tuple(f"test_state.py::{name}" for name in _STATES),
     ),
     Difference(
         "`emulate` gives a place, but Chrome asks the person whether a site may know it.",
@@ -55,7 +66,31 @@ DIFFERS = [
         "`new_tab` opens a tab that is held from the beginning.",
         ("test_intercepts.py::test_popups_and_new_tabs_are_held_to_it",),
     ),
+    Difference(
+        "Downloads lie where the person's Chrome puts them, under the names it gives.",
+        "The path is in the answer of `wait_for_download`, as soon as Chrome tells it.",
+        ("test_download_tools.py::test_hostile_names",),
+    ),
+    Difference(
+        "Before a page gives a second file by itself, Chrome asks the person.",
+        "Ask the person to allow it, or load the page again.",
+        (
+            "test_download_tools.py::test_each_one_is_answered_once",
+            "test_download_tools.py::test_a_download_is_told_once",
+        ),
+    ),
+    Difference(
+        "Why a connection failed is told in Chrome's words: no gateway of ours stands between.",
+        "",
+        ("test_har.py::test_what_was_sent_and_what_came_back",),
+    ),
 ]
+
+
+def table() -> str:
+    """As the docs show it."""
+    rows = [f"| {one.what} | {one.instead} |" for one in DIFFERS]
+    return "\n".join(["| different in your own Chrome | what to do instead |", "|---|---|", *rows])
 
 
 def mark(items: list[pytest.Item]) -> None:
@@ -69,5 +104,5 @@ def mark(items: list[pytest.Item]) -> None:
 
 def _is_one_of(item: pytest.Item, tests: tuple[str, ...]) -> bool:
     plain = getattr(item, "originalname", item.name)
-    names = {item.path.name, f"{item.path.name}::{item.name}", f"{item.path.name}::{plain}"}
+    names = {f"{item.path.name}::{item.name}", f"{item.path.name}::{plain}"}
     return not names.isdisjoint(tests)

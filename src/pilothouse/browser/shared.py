@@ -43,6 +43,7 @@ class Relay(Transport, Protocol):
     """The way to one browser of the person's."""
 
     on_presence: Callable[[str], None]
+    on_file: Callable[[str, str], None]
 
     @property
     def name(self) -> str: ...
@@ -92,9 +93,8 @@ class SharedBrowser(ProfileBrowser):
         self._presence = Signal()
         self._returning: asyncio.Task[None] | None = None
         self._ruling = asyncio.Lock()
-        self._paths: dict[str, str] = {}
         relay.on_presence = self._became
-        self.root.on("Browser.downloadWillLie", self._download_lies)
+        relay.on_file = self._download_lies
         self._napping = asyncio.create_task(self._let_sleep())
         self.connection.closed.add_done_callback(lambda _: self._napping.cancel())
 
@@ -189,10 +189,10 @@ class SharedBrowser(ProfileBrowser):
                 tab.frames.main.url = target["url"]
         super()._renamed(target)
 
-    def _download_lies(self, params: dict[str, Any]) -> None:
+    def _download_lies(self, guid: str, path: str) -> None:
         for seat in self.seats:
-            if isinstance(seat, SharedSeat) and seat.downloads.has(params["guid"]):
-                seat.download_lies(params["guid"], params["path"])
+            if isinstance(seat, SharedSeat) and seat.downloads.has(guid):
+                seat.download_lies(guid, path)
 
     async def _let_sleep(self) -> None:
         """Tabs that nobody has used for a while are let go of, until somebody does."""

@@ -43,7 +43,8 @@ class Desk(Protocol):
     def send(self, frame: bytes, timeout: float) -> None: ...
     def reply(self, number: int, result: Any) -> None: ...
     def refuse_for(self, number: int, failure: Failure) -> None: ...
-    def say(self, method: str, params: Any, session: str = "") -> None: ...
+
+    on_file: Callable[[str, str], None]
 
 
 class _Download(msgspec.Struct, rename="camel"):
@@ -207,11 +208,7 @@ class Browserwide:
         while len(self._items) > MAX_DOWNLOADS:
             del self._items[next(iter(self._items))]
         if item.path and (guid := self._guid_of(item)):
-            self.say_path(guid, item.path)
-
-    def say_path(self, guid: str, path: str) -> None:
-        """Not an event of Chrome's: where the person's Chrome puts the file."""
-        self._desk.say("Browser.downloadWillLie", {"guid": guid, "path": path})
+            self._desk.on_file(guid, item.path)
 
     def _guid_of(self, item: _Download) -> str:
         """The newest with that address: Chrome's two lists share no number."""

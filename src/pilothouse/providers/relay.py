@@ -79,11 +79,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Relay:
-    """`on_presence` hears "connected" (again: look at every tab anew), "away", "gone" and "stopped"."""
+    """`on_presence` hears "connected" (again: look at every tab anew), "away", "gone" and "stopped"; `on_file`, given a
+    guid and a path, where a download lies."""
 
     def __init__(self, link: Link) -> None:
         self.link = link
         self.on_presence: Callable[[str], None] = lambda state: None
+        self.on_file: Callable[[str, str], None] = lambda guid, path: None
         self.announcing = False
         self.targets: dict[int, str] = {}  # Chrome's names of the tabs, once they are known
         self._tabs: dict[int, Held] = {}

@@ -175,11 +175,6 @@ async def _pages(chrome: OwnChrome) -> set[str]:
     return {one["targetId"] for one in told["targetInfos"]}
 
 
-@pytest.fixture
-def pages(site: PageServer) -> str:
-    return site.url
-
-
 @pytest.fixture(scope="session")
 async def next_door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Neighbour]:
     """A house whose agents may work in the person's Chrome next door."""

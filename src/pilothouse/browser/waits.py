@@ -129,7 +129,7 @@ async def _is_told(tab: Tab, text: str, name: str = "text") -> str:
             _, found = snapshot.search(await snapshot.whole(tab), text, "", "", 1)
             if bool(found) is (name == "text"):
                 return name
-        await asyncio.sleep(PAUSE_S * 6)
+        await asyncio.sleep(PAUSE_S * 6)  # an interval: what a page shows is masked here, so no page can tell when
 
 
 async def _others(tab: Tab, frames: set[Frame]) -> bool:

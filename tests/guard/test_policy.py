@@ -277,9 +277,12 @@ def test_what_would_happen():
     ("rules", "watch"),
     [
         ("", ""),
-        ('template = "locked"', ""),
-        ('template = "locked"\n[[rules]]\nhost = "a.test:8080"', ""),
+        ('[[rules]]\nhost = "a.test:8080"\nread = false', ""),
+        ('[[rules]]\nhost = "https://a.test"', ""),
+        ('template = "locked"', "documents"),  # also those that never see the network
+        ('template = "locked"\ndefault = "allow"', "documents"),
         ('[[rules]]\nhost = "https://a.test"\nread = false', "documents"),  # no connection tells its scheme
+        ('[[rules]]\nhost = "a.test"\nread = false\n[[rules]]\nhost = "https://a.test"', "documents"),
         ('default = "ask"', "documents"),  # nobody can be asked by the sluice
         ('template = "careful"', "documents"),
         ('[[rules]]\nhost = "a.test"\nresources = ["b.test"]', "all"),

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pilothouse.guard import sensitive
 from pilothouse.guard.address import Address, unwrap
 from pilothouse.guard.judgement import LAUNCHED, TEMPLATES, Judge
-from pilothouse.guard.patterns import WEB, Hosts, Pattern, names, place_of
+from pilothouse.guard.patterns import Hosts, Pattern, names, place_of
 from pilothouse.guard.question import Aim, Approved, Decision, Question, Risk, Verdict, denial
 from pilothouse.guard.rules import Rules
 from pilothouse.guard.sites import sites
@@ -145,12 +145,13 @@ class View:
         judge = self._judge()
         if self._has_lists:
             return "all"
-        if judge.hosts == "allow" and TEMPLATES[judge.template].private and all(one.read for one in judge.rules.rules):
-            return ""
-        # The sluice knows hosts and ports, but no schemes, and can ask nobody. It is enough where it can be: with every
+        if judge.hosts != "allow" or not TEMPLATES[judge.template].private:
+            return "documents"
+        rules = judge.rules.rules
+        forbids, by_scheme = any(not one.read for one in rules), any(one.pattern.scheme for one in rules)
+        # Some hosts of an open net are closed: the sluice holds that alone, unless a rule names a scheme. With every
         # request of a page whose documents are shown to us Chrome takes a detour, and loads a fifth longer (M).
-        by_scheme = any(one.pattern.scheme in WEB for one in judge.rules.rules)
-        return "documents" if judge.hosts == "ask" or by_scheme or not self._behind_sluice else ""
+        return "documents" if forbids and (by_scheme or not self._behind_sluice) else ""
 
     def document(self, url: str) -> Decision:
         return self._judge().judge(url, Access.VISIT)

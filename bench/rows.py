@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from bench.driver import Cannot, Driver, Ours, Spot
+from bench.relayed import extension_ms
 from bench.tokens import count_tokens
 
 Url = Callable[[str], str]
@@ -274,6 +275,13 @@ def policy_cost(driver: Driver, url: Url) -> float:
         without.end()
 
 
+def extension_cost(driver: Driver, url: Url) -> float:
+    """What a call takes longer in the person's own Chrome than in one that we launched."""
+    if not isinstance(driver, Ours):
+        raise Cannot
+    return extension_ms(url("small.html"))
+
+
 def memory(driver: Driver, url: Url) -> float:
     driver.navigate(url("small.html"))
     return driver.memory_mb()
@@ -296,6 +304,7 @@ ROWS = [
     Row("navigate, small", navigate, ratio=1.25, limit=75),
     Row("page load by its own clock, 40 pictures", page_load, ratio=1.1),
     Row("policy, added to a call", policy_cost, limit=1, once=True),
+    Row("extension, added to a call", extension_cost, limit=2, once=True),
     Row("back", back, ratio=1.6, limit=45),
     Row("wait for text, lateness", lateness, limit=6),
     Row("screenshot", screenshot, limit=40),

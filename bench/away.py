@@ -1,5 +1,5 @@
 """The person's Chrome goes away and comes back, again and again, under load: its extension's worker is killed, or the
-whole browser stands still for a while, as a laptop that sleeps.
+whole browser stands still for a while, as a laptop that sleeps. Or nothing happens, for an hour.
 
 `scripts/soak --extension-kill 50` runs it, and a shorter form is a test. Every action has a name that it leaves in the
 page, so that one which ran twice, or after its caller was told that it would not, is seen.
@@ -25,6 +25,7 @@ from tests.server import PageServer
 DEADLINE_MS = 8_000
 LATE_S = 1.0  # no call outlives its deadline by more
 BACK_S = 2.0
+LOOK_EVERY_S = 20.0
 LONGEST_PAUSE_S = 1.5
 CLEAR = {"browser_gone", "timeout", "tab_closed", "dialog_open"}
 _PAGE = """document.body.innerHTML = '<button id=go onclick="did(this.name)">Go</button>';
@@ -124,6 +125,32 @@ async def stand_still(person: Neighbour, page: Page, seconds: float) -> Report:
     return report
 
 
+async def rest(person: Neighbour, minutes: float) -> Report:
+    """Nobody does anything. The connection stands, what the person sees is true, and the next call finds its tab."""
+    report, losses = Report(), []
+    unhear = person.link.on_state(losses.append)
+    async with person.agent() as agent:
+        answers = [await agent.ask("evaluate_js", expression="1+1")]
+        ends = time.monotonic() + minutes * 60
+        while (left := ends - time.monotonic()) > 0:
+            await asyncio.sleep(min(left, LOOK_EVERY_S))
+            report.wrong += await _untrue(person)
+        answers.append(await agent.ask("evaluate_js", expression="1+1"))
+    unhear()
+    report.calls, report.ok = len(answers), sum(not one.failed for one in answers)
+    report.wrong += [one.text for one in answers if one.failed] + [f"it was {state}" for state in losses]
+    return report
+
+
+async def _untrue(person: Neighbour) -> list[str]:
+    """What the badge says, beside what is so. It is read past the worker: a question would keep that awake."""
+    badge = await person.popup.js("chrome.action.getBadgeText({})")
+    tabs = [(one.relay, tab) for one in person.house.shared.running() for seat in one.seats for tab in seat.tabs]
+    held = [tab for relay, tab in tabs if relay.is_awake(tab.channel.id)]
+    meant = "off" if not person.link.connected else "●" if held else "on"
+    return [] if badge == meant else [f"the badge says {badge} instead of {meant}"]
+
+
 def _is_back(person: Neighbour) -> bool:
     return person.link.connected and all(not one.absence() for one in person.house.shared.running())
 
@@ -150,15 +177,19 @@ def _compare(hits: "Counter[str]", done: dict[str, bool], report: Report) -> Non
     report.wrong += [f"{name} was told as done and did not run" for name in missing]
 
 
-async def soak(kills: int, pause_s: float, seed: int) -> int:
+async def soak(kills: int, pause_s: float, idle_minutes: float, seed: int) -> int:
     """The long form; the answer is the exit code."""
-    failed = False
     with tempfile.TemporaryDirectory() as folder, PageServer() as site:
         async with neighbour(Path(folder)) as person:
             page = await person.share(site.url("/small.html"))
             killed = await kill_often(person, page, kills, seed)
             killed.wrong += [f"it took {one:.1f} s to come back" for one in killed.back_s if one > BACK_S]
-            for report in (killed, await stand_still(person, page, pause_s)):
-                print(report.told(), flush=True)  # noqa: T201
-                failed = failed or bool(report.wrong)
-    return int(failed)
+            reports = [_shown("killed", killed)]
+            reports.append(_shown("stood still", await stand_still(person, page, pause_s)))
+            reports.append(_shown("rested", await rest(person, idle_minutes)))
+    return int(any(one.wrong for one in reports))
+
+
+def _shown(what: str, report: Report) -> Report:
+    print(f"{what}: {report.told()}", flush=True)  # noqa: T201
+    return report

@@ -221,11 +221,12 @@ def main() -> int:
         "--extension-kill", type=int, default=0, metavar="TIMES", help="kill the extension's worker so often instead"
     )
     parser.add_argument("--pause", type=float, default=60, help="then the browser stands still for so many seconds")
+    parser.add_argument("--idle", type=float, default=60, help="and then nobody does anything for so many minutes")
     parser.add_argument("--seed", type=int, default=0, help="of the moments at which it is killed")
     parser.add_argument("--keep", action="store_true", help="leave the home for a look")
     options = parser.parse_args()
     if options.extension_kill:
-        return asyncio.run(away.soak(options.extension_kill, options.pause, options.seed))
+        return asyncio.run(away.soak(options.extension_kill, options.pause, options.idle, options.seed))
     folder = Path(tempfile.mkdtemp(prefix="pilothouse-soak-"))
     trial = Trial(folder)
     try:

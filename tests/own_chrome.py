@@ -165,15 +165,6 @@ def _set_up(folder: Path) -> None:
         preferences.write_text(json.dumps(wanted))
 
 
-def _keep_downloads_in(folder: Path) -> None:
-    """Or they would lie in the home of whoever runs the tests."""
-    preferences = folder / "Default" / "Preferences"
-    if not preferences.exists():
-        preferences.parent.mkdir(parents=True, exist_ok=True)
-        wish = {"default_directory": str(folder / "Downloads"), "prompt_for_download": False}
-        preferences.write_text(json.dumps({"download": wish}))
-
-
 async def _address(folder: Path) -> str:
     """Chrome writes its port into its profile when it listens."""
     async with asyncio.timeout(START_S):

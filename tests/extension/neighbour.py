@@ -31,11 +31,12 @@ SANDBOX = 'template = "sandbox"'
 class Neighbour:
     """`chrome` is the person's; `popup` their hand on the extension."""
 
-    def __init__(self, house: House, chrome: OwnChrome, popup: Page, port: int) -> None:
+    def __init__(self, house: House, chrome: OwnChrome, popup: Page, pairing: Pairing, port: int) -> None:
         self.house = house
         self.chrome = chrome
         self.popup = popup
         self.port = port
+        self._pairing = pairing
         self.visited: set[str] = set()  # origins that shared tabs have been at
         self.link.on_event(self._note)
 
@@ -46,6 +47,10 @@ class Neighbour:
     def agent(self, name: str = "") -> Agent:
         """Its first call opens a session in the person's Chrome."""
         return self.house.agent(Defaults(browser="extension", profile=name))
+
+    async def pair(self, chrome: OwnChrome, name: str) -> Page:
+        """Another Chrome of the person's; answers its popup."""
+        return await paired(chrome, self._pairing, self.port, name)
 
     async def share(self, url: str) -> Page:
         """The person opens a page and shares its tab."""
@@ -87,6 +92,13 @@ class Neighbour:
                     await asyncio.sleep(0.01)
         except TimeoutError:
             raise AssertionError(f"never; shared are {list(self.link.tabs.values())}") from None
+
+
+async def paired(chrome: OwnChrome, pairing: Pairing, port: int, name: str = "") -> Page:
+    popup = await chrome.popup()
+    told = await chrome.tell(popup, "pair", code=f"{port}-{pairing.new_code()}", name=name)
+    assert not told["problem"], told
+    return popup
 
 
 async def _loaded(page: Page, url: str) -> None:
@@ -146,10 +158,7 @@ async def neighbour(home: Path, policy: str = SANDBOX) -> AsyncIterator[Neighbou
         await http.listen(listener)
         try:
             async with own_chrome() as chrome:
-                popup = await chrome.popup()
-                told = await chrome.tell(popup, "pair", code=f"{port}-{pairing.new_code()}", name="")
-                assert not told["problem"], told
-                yield Neighbour(house, chrome, popup, port)
+                yield Neighbour(house, chrome, await paired(chrome, pairing, port), pairing, port)
                 await house.close()
         finally:
             house.links.close()

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bench.away import BACK_S, kill_often, stand_still
+from bench.away import BACK_S, kill_often, rest, stand_still
 from tests.extension.neighbour import Neighbour
 from tests.promises import promise
 from tests.server import PageServer
@@ -28,6 +28,30 @@ async def test_the_browser_stands_still(person: Neighbour, site: PageServer) -> 
     page = await person.share(site.url("/small.html"))
     report = await stand_still(person, page, 3)
     assert not report.wrong, report.told()
+
+
+async def test_nobody_does_anything(person: Neighbour, site: PageServer) -> None:
+    await person.share(site.url("/small.html"))
+    report = await rest(person, 0.02)
+    assert not report.wrong, report.told()
+
+
+async def test_a_dialog_that_opened_unheard(person: Neighbour, site: PageServer) -> None:
+    page = await person.share(site.url("/small.html"))
+    async with person.agent() as agent:
+        await agent.js("1")
+        life = person.link.boot
+        opened = asyncio.Event()
+        page.channel.on("Page.javascriptDialogOpening", lambda _: opened.set())
+        await page.channel.send("Page.enable")
+        await page.js("void setTimeout(() => alert('unheard'), 0)")
+        await asyncio.wait_for(opened.wait(), 10)
+        await person.chrome.kill_worker()
+        await person.until(lambda: person.link.boot != life and person.link.connected)
+        answer = await agent.ask("evaluate_js", expression="1+1")
+        assert answer.data["error"]["code"] == "dialog_open"
+        await agent.call("handle_dialog", accept=True)
+        assert await agent.js("1+1") == 2
 
 
 async def test_nothing_runs_after_its_deadline(person: Neighbour, site: PageServer) -> None:

@@ -9,6 +9,7 @@ import pytest
 from pilothouse.errors import Failure
 from tests.extension.neighbour import Neighbour
 from tests.house import Agent
+from tests.own_chrome import own_chrome
 from tests.promises import promise
 from tests.server import PageServer
 
@@ -129,6 +130,19 @@ async def test_an_idle_tab_is_let_go_and_found_again(person: Neighbour, site: Pa
         assert list((await names(agent)).values()) == [site.url("/small.html?moved")]
 
 
+@promise("F02")
+async def test_a_tab_falls_asleep_by_itself(
+    person: Neighbour, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await person.share(site.url("/small.html"))
+    async with person.agent() as agent:
+        await agent.js("1")
+        assert await person.popup.js("chrome.action.getBadgeText({})") == "●"
+        monkeypatch.setattr(person.house.shared.running()[0], "nap_after_s", 0.05)
+        await person.popup.until("chrome.action.getBadgeText({}).then(badge => badge === 'on')", 15)
+        assert await agent.js("1+1") == 2
+
+
 @promise("F06")
 async def test_the_person_stops_everything(person: Neighbour, site: PageServer) -> None:
     await person.share(site.url("/small.html"))
@@ -163,13 +177,33 @@ async def test_pages_that_stay_closed(person: Neighbour, site: PageServer, url: 
             await agent.call("navigate", url="https://chromewebstore.google.com/category/extensions", timeout_ms=5000)
 
 
-async def test_two_browsers_are_told_apart(person: Neighbour) -> None:
+async def test_a_browser_is_named(person: Neighbour) -> None:
     async with person.agent() as agent:
         await agent.call("open_session", browser="extension", profile=person.link.name)
         listed = (await agent.call("list_sessions"))["sessions"]
         assert [(one["browser"], one["profile"]) for one in listed] == [("extension", person.link.name)]
         said = await fails(agent, "not_found", "open_session", browser="extension", profile="another")
         assert person.link.name in "".join(said.suggestions)
+
+
+async def test_two_browsers_are_told_apart(person: Neighbour, site: PageServer) -> None:
+    async with own_chrome() as other:
+        await person.pair(other, "second")
+        chromes = {person.link.name: person.chrome, "second": other}
+        agents = {name: person.agent(name) for name in chromes}
+        said = await fails(person.agent(), "not_found", "open_session", browser="extension")
+        assert "second" in "".join(said.suggestions)
+        for number in range(5):
+            works = [one.call("navigate", url=site.url(f"/small.html?{number}{name}")) for name, one in agents.items()]
+            await asyncio.gather(*works)
+        for name, chrome in chromes.items():
+            told = await chrome.root.send("Target.getTargets", filter=[{"type": "page"}])
+            queries = [one["url"].partition("?")[2] for one in told["targetInfos"] if "?" in one["url"]]
+            assert queries == [f"4{name}"]
+        await agents[person.link.name].call("close_session")
+    gone = await agents["second"].ask("get_page_state", timeout_ms=15_000)
+    assert gone.data["error"]["code"] == "browser_gone"
+    person.house.links.forget("second")
 
 
 async def test_what_cannot_be_done_says_what_to_do_instead(person: Neighbour, site: PageServer) -> None:

@@ -79,3 +79,9 @@ def test_a_narrowed_session() -> None:
 def test_chrome_takes_only_so_many() -> None:
     rules = read_rules("\n".join(f'[[rules]]\nhost = "h{n}.test"\nread = false' for n in range(1500)))
     assert len(net_rules(rules, hosts="allow", private=True, own_ports=())) == MAX_RULES
+
+
+def test_too_many_never_open_what_is_closed() -> None:
+    many = "\n".join(f'[[rules]]\nhost = "h{n}.test"' for n in range(1500))
+    assert blocked(f'template = "locked"\n{many}', "https://new.example/")
+    assert blocked(f'{many}\n[[rules]]\nhost = "*.test"\nread = false', "https://other.test/")

@@ -9,7 +9,7 @@ and Fetch can hold of the policy is held, and the rest is told.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -88,7 +88,7 @@ class SharedBrowser(ProfileBrowser):
         super().__init__(Connection(relay), NoGateway(), files=Path())
         self.relay = relay
         self._on_stopped = on_stopped
-        self._nap_after_s = nap_after_s
+        self.nap_after_s = nap_after_s
         self._present = True
         self._presence = Signal()
         self._returning: asyncio.Task[None] | None = None
@@ -147,8 +147,7 @@ class SharedBrowser(ProfileBrowser):
         async with self._ruling:
             seats = [seat for seat in self._contexts.values() if isinstance(seat, SharedSeat)]
             each = [(seat, seat.to_rule(), seat.net_rules()) for seat in seats]
-            held = [(sorted(targets), rules) for _, targets, rules in each if targets and rules]
-            await self.relay.hold(held, RULES_S)
+            await self.relay.hold(_by_rules((targets, rules) for _, targets, rules in each), RULES_S)
             for seat, targets, _ in each:
                 seat.ruled = targets
 
@@ -197,10 +196,10 @@ class SharedBrowser(ProfileBrowser):
     async def _let_sleep(self) -> None:
         """Tabs that nobody has used for a while are let go of, until somebody does."""
         while True:
-            await asyncio.sleep(min(LOOK_EVERY_S, self._nap_after_s))
+            await asyncio.sleep(min(LOOK_EVERY_S, self.nap_after_s))
             for seat in self.seats:
                 if isinstance(seat, SharedSeat) and self._present:
-                    seat.let_sleep(self._nap_after_s)
+                    seat.let_sleep(self.nap_after_s)
 
 
 class SharedSeat(Seat):
@@ -434,6 +433,18 @@ class Shared:
     async def close(self) -> None:
         """Let go of all of them."""
         await asyncio.gather(*(one.connection.close() for one in self._browsers.values()), return_exceptions=True)
+
+
+def _by_rules(each: Iterable[tuple[set[str], NetRules]]) -> list[tuple[list[str], NetRules]]:
+    """Chrome takes a thousand rules in all: sessions that are held to the same ones share them."""
+    held: list[tuple[list[str], NetRules]] = []
+    for targets, rules in each:
+        same = next((one for one in held if one[1] == rules), None)
+        if same:
+            same[0].extend(sorted(targets))
+        elif targets and rules:
+            held.append((sorted(targets), rules))
+    return held
 
 
 def _noted(task: "asyncio.Task[None]") -> None:

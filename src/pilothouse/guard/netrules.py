@@ -5,6 +5,7 @@ forbidden is said here: Chrome decides before we are shown anything (M), so what
 must pass. Chrome knows hosts by their names only: one that leads into a private network is not seen.
 """
 
+import logging
 import re
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -13,6 +14,8 @@ from pilothouse.guard.domains import Domains, read_domains
 from pilothouse.guard.patterns import WEB, Pattern
 from pilothouse.guard.question import Verdict
 from pilothouse.guard.rules import Rules
+
+_log = logging.getLogger(__name__)
 
 MAX_RULES = 900  # Chrome takes a thousand with regular expressions
 NetRule = dict[str, Any]
@@ -49,7 +52,18 @@ def net_rules(
         said.append(_block(_UNNAMED, r"^(http|ws)s?://"))
     if len(said) > 1 or any(not one.read for one in rules.rules):
         said += _named(rules)
-    return sorted(said, key=lambda one: -one["priority"])[:MAX_RULES]
+    return _as_many_as_fit(sorted(said, key=lambda one: -one["priority"]))
+
+
+def _as_many_as_fit(said: list[NetRule]) -> list[NetRule]:
+    """What opens goes first: without it Chrome is stricter than the policy, never laxer."""
+    if len(said) <= MAX_RULES:
+        return said
+    _log.warning(
+        "Chrome takes %d network rules, the policy has %d: the least specific are left out", MAX_RULES, len(said)
+    )
+    kept = sorted(said, key=lambda one: one["action"]["type"] != "block")[:MAX_RULES]
+    return sorted(kept, key=lambda one: -one["priority"])
 
 
 _AT = r"([^/?#@]*@)?"

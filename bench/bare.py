@@ -191,6 +191,9 @@ class BareCdp(Driver):
     def navigate(self, url: str) -> None:
         self.run(self._page.navigate(url))
 
+    def watch_network(self, on: bool) -> None:
+        self.run(_done(self._page.post("Network.enable" if on else "Network.disable")))
+
     def back(self) -> None:
         self.run(self._page.back())
 
@@ -258,3 +261,7 @@ class BareCdp(Driver):
             return clients * laps / took
 
         return self.run(all_at_once())
+
+
+async def _done(answer: asyncio.Future[dict[str, Any]]) -> None:
+    await answer

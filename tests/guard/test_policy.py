@@ -273,6 +273,22 @@ def test_what_would_happen():
 # What the network layer asks
 
 
+@pytest.mark.parametrize(
+    ("rules", "watch"),
+    [
+        ("", ""),
+        ('template = "locked"', ""),
+        ('template = "locked"\n[[rules]]\nhost = "a.test:8080"', ""),
+        ('[[rules]]\nhost = "https://a.test"\nread = false', "documents"),  # no connection tells its scheme
+        ('default = "ask"', "documents"),  # nobody can be asked by the sluice
+        ('template = "careful"', "documents"),
+        ('[[rules]]\nhost = "a.test"\nresources = ["b.test"]', "all"),
+    ],
+)
+def test_what_has_to_be_shown_to_us(rules: str, watch: str):
+    assert Policy(read_rules(rules)).view("isolated", "auto").watch == watch
+
+
 def test_a_view_is_of_the_rules_of_now():
     policy = Policy(read_rules(""))
     view, heard = policy.view("isolated", "auto"), list[int]()
@@ -282,7 +298,8 @@ def test_a_view_is_of_the_rules_of_now():
     assert view.document("http://a.test").verdict == "allow"
     policy.replace(read_rules('[[rules]]\nhost = "a.test"\nread = false'))
     assert heard == [1]
-    assert view.watch == "documents"
+    assert view.watch == "", "the sluice knows hosts"
+    assert policy.view("extension", "auto").watch == "documents", "no sluice stands before the person's own Chrome"
     assert "rule a.test forbids" in (view.host("a.test", 443) or "")
     assert view.document("http://a.test").verdict == "deny"
     assert view.host("b.test", 443) is None

@@ -1,6 +1,6 @@
 """Rules of a site hold for what tools touch beside pages: its cookies, saved states, and answers in its place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -149,20 +149,26 @@ async def test_nobody_speaks_for_what_stays(agent: Agent, site: PageServer) -> N
         assert await agent.js(register) == "refused"
 
 
+@pytest.fixture
+def spoken(house: House) -> Iterator[str]:
+    """A secret of this test alone: the house and its other tests do not know it."""
+    yield f"secret:{house.secrets.set('spoken', VALUE, ['127.0.0.1']).name}"
+    house.secrets.remove("spoken")
+
+
 @pytest.mark.parametrize("mock", ["/login", "/evil.js"])
 async def test_a_site_that_was_spoken_for_gets_no_secrets(
-    agent: Agent, house: House, site: PageServer, mock: str
+    agent: Agent, house: House, site: PageServer, spoken: str, mock: str
 ) -> None:
-    house.secrets.set("spoken", VALUE, ["127.0.0.1"])
     field = "<input type=password id=p>"
     page = site.url("login") if mock == "/login" else site.inline(f"{field}<script src=/evil.js></script>")
     await agent.call("mock_url", pattern=f"*{mock}", body=EVIL if mock == "/login" else "1", times=1)
     await agent.call("navigate", url=page)
-    failure = await fails(agent, "denied", "type_text", target="#p", text="secret:spoken")
+    failure = await fails(agent, "denied", "type_text", target="#p", text=spoken)
     assert "mock_url" in failure.message
     await agent.call("clear_intercepts")  # what was served may be kept
     await agent.call("navigate", url=site.inline(field))
-    await fails(agent, "denied", "type_text", target="#p", text="secret:spoken")
+    await fails(agent, "denied", "type_text", target="#p", text=spoken)
     async with house.agent() as other:
         await other.call("navigate", url=site.inline(field))
-        await other.call("type_text", target="#p", text="secret:spoken")
+        await other.call("type_text", target="#p", text=spoken)

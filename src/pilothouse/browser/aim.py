@@ -5,6 +5,7 @@ world. Elements are found once and asked about in one call for each document. Wh
 fill.js compare it in the same breath in which they say where to press.
 """
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from pilothouse.errors import Failure
 
 AIM_TIMEOUT_S = 5.0
 MAX_FRAME_DEPTH = 10
+MOMENT_S = 0.05
 
 Target = str | list[str]
 
@@ -61,6 +63,7 @@ class Held:
         self._elements: dict[str, Element] = {}
         self._seal = ""  # of the point or the focus
         self._enter_seal = ""
+        self._looked_at = 0.0
         self._dialog: object = None
 
     async def element(self, tab: Tab, target: Target) -> Element:
@@ -77,6 +80,8 @@ class Held:
         pointing = self.pointing
         if not pointing.keys and not enter:
             return
+        if not pointing.presses and time.monotonic() - self._looked_at < MOMENT_S:
+            return  # it sets nothing off, and nobody was asked or waited for meanwhile
         answer = await _focused(tab, enter=pointing.enters)
         seal, now = (self._seal, answer["seal"]) if pointing.keys else (self._enter_seal, answer["enterSeal"])
         if seal != now:
@@ -108,6 +113,7 @@ class Held:
         elif pointing.keys:
             answer = await _focused(tab, enter=pointing.enters)
             self.sights, self._seal = _sights(answer), answer["seal"]
+            self._looked_at = time.monotonic()
         else:
             await self._see_targets(tab)
 

@@ -105,13 +105,9 @@ async def reload(tab: Tab, wait_until: str, timeout: float) -> Arrival:
 async def history(tab: Tab, step: int, timeout: float) -> Arrival:
     """The navigation history, not `history.back()`: that one is silent when there is nothing to go back to."""
     end = asyncio.get_running_loop().time() + timeout
-    entries = await tab.channel.send("Page.getNavigationHistory")
-    index = entries["currentIndex"] + step
-    if not 0 <= index < len(entries["entries"]):
-        way = "back" if step < 0 else "forward"
-        raise Failure("not_found", f"there is no page to go {way} to", suggestions=["navigate to an address instead"])
-    entry = entries["entries"][index]
-    async with _leaving(tab) as mark:
+    told, _ = await asyncio.gather(tab.channel.post("Page.getNavigationHistory"), free(tab, STUCK_S))
+    entry = _entry(told, step)
+    async with _left(tab) as mark:
         before, moves = tab.document, tab.moves
         tab.channel.post("Page.navigateToHistoryEntry", entryId=entry["id"])
         await _until(tab, lambda: tab.document is not before or tab.moves > moves, end, entry["url"])
@@ -120,6 +116,14 @@ async def history(tab: Tab, step: int, timeout: float) -> Arrival:
     if tab.document is before:
         await settle(tab, mark)  # a move within the page is an action of it
     return await _arrival(tab)
+
+
+def _entry(told: dict[str, Any], step: int) -> dict[str, Any]:
+    index = told["currentIndex"] + step
+    if not 0 <= index < len(told["entries"]):
+        way = "back" if step < 0 else "forward"
+        raise Failure("not_found", f"there is no page to go {way} to", suggestions=["navigate to an address instead"])
+    return told["entries"][index]
 
 
 async def next_navigation(tab: Tab, wait_until: str, timeout: float) -> Arrival:
@@ -159,6 +163,12 @@ async def _leaving(tab: Tab) -> AsyncGenerator[Mark]:
     (M); and while it lasts, because `beforeunload` runs only then.
     """
     await free(tab, STUCK_S)
+    async with _left(tab) as mark:
+        yield mark
+
+
+@contextlib.asynccontextmanager
+async def _left(tab: Tab) -> AsyncGenerator[Mark]:
     tab.crashed = False  # going anywhere brings a new renderer
     mark = Mark(tab, tab.frames.main)
     letting_go = asyncio.ensure_future(_let_go(tab, tab.document))

@@ -18,6 +18,8 @@ from pilothouse.tool import Access
 _ORDER: dict[str, int] = {"allow": 0, "ask": 1, "deny": 2}
 _MODES = ("auto", "ask", "readonly")
 _RISKS = ("none", "low", "medium", "high")
+LAUNCHED = ("isolated", "profile")
+"""Browsers that begin empty, with the sluice in front."""
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -38,8 +40,8 @@ TEMPLATES: dict[str, Column] = {
 
 
 def template_of(rules: Rules, browser: str) -> str:
-    """The user's own Chrome and remote ones hold what is theirs; browsers that we launch begin empty."""
-    return rules.template or ("careful" if browser in ("extension", "remote") else "sandbox")
+    """The user's own Chrome and remote ones hold what is theirs."""
+    return rules.template or ("sandbox" if browser in LAUNCHED else "careful")
 
 
 def stricter(one: Verdict, other: Verdict) -> Verdict:

@@ -8,24 +8,27 @@ import * as sharing from './sharing.js';
 import { show, state } from './state.js';
 import { allowAgain, stopEverything } from './stop.js';
 
-/** @type {Record<string, (message: any) => unknown>} */
-const ANSWERS = {
-  state,
+/** @typedef {Record<string, (message: any) => unknown>} Answers */
+
+/** @type {Answers} */
+const QUESTIONS = { state, tab: ({ tabId }) => describe(tabId) };
+
+/** @type {Answers} What changes something is shown at once. */
+const WISHES = {
   pair: async ({ code, name }) => ({ problem: await pair(code, name) }),
   unpair,
   retry,
   stop: () => stopEverything('popup'),
   allow: allowAgain,
   share: ({ mode }) => chooseSharing(mode),
-  tab: ({ tabId }) => describe(tabId),
   shareTab: ({ tabId }) => sharing.shareByHand(tabId),
   unshareTab: ({ tabId }) => sharing.unshareByHand(tabId),
 };
 
 /** @param {any} message */
 export async function answer(message) {
-  const work = Object.hasOwn(ANSWERS, message?.type) ? ANSWERS[message.type] : undefined;
-  const told = await work?.(message);
+  if (Object.hasOwn(QUESTIONS, message?.type)) return QUESTIONS[message.type](message);
+  const told = Object.hasOwn(WISHES, message?.type) ? await WISHES[message.type](message) : undefined;
   show();
   return told ?? {};
 }

@@ -23,6 +23,7 @@ let pairAgain = false;
 let daemonVersion = '';
 /** @type {Set<chrome.runtime.Port>} */
 const watchers = new Set();
+let shown = '';
 
 /** @param {{pairing?: boolean, problem?: string, pairAgain?: boolean, daemonVersion?: string}} change */
 export function note(change) {
@@ -40,9 +41,12 @@ export function watch(port) {
   port.postMessage(state());
 }
 
-/** Put it on the badge, and into every open popup. */
+/** Put it on the badge, and into every open popup, when it has changed. */
 export function show() {
   const now = state();
+  const told = JSON.stringify(now);
+  if (told === shown) return;
+  shown = told;
   const { text, color } = BADGES[now.mode];
   void chrome.action.setBadgeText({ text });
   void chrome.action.setBadgeBackgroundColor({ color });

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from bench import relayed
 from bench.driver import Cannot, Driver, Ours, Spot
-from bench.relayed import extension_ms
 from bench.tokens import count_tokens
 
 Url = Callable[[str], str]
@@ -277,11 +277,15 @@ def policy_cost(driver: Driver, url: Url) -> float:
         without.end()
 
 
-def extension_cost(driver: Driver, url: Url) -> float:
-    """What a call takes longer in the person's own Chrome than in one that we launched."""
-    if not isinstance(driver, Ours):
-        raise Cannot
-    return extension_ms(url("small.html"))
+def extension_cost(measure: Callable[[str], float]) -> Callable[[Driver, Url], float]:
+    """What something takes longer in the person's own Chrome than in one that we launched."""
+
+    def added(driver: Driver, url: Url) -> float:
+        if not isinstance(driver, Ours):
+            raise Cannot
+        return measure(url("small.html"))
+
+    return added
 
 
 def memory(driver: Driver, url: Url) -> float:
@@ -306,7 +310,8 @@ ROWS = [
     Row("navigate, small", navigate, ratio=1.25, limit=75),
     Row("page load by its own clock, 40 pictures", page_load, ratio=1.1),
     Row("policy, added to a call", policy_cost, limit=1, once=True),
-    Row("extension, added to a call", extension_cost, limit=2, once=True),
+    Row("extension, added to a CDP call", extension_cost(relayed.command_ms), limit=2, once=True),
+    Row("extension, added to a click", extension_cost(relayed.click_ms), once=True),
     Row("back", back, ratio=1.6, limit=45),
     Row("wait for text, lateness", lateness, limit=6),
     Row("screenshot", screenshot, limit=40),

@@ -1,53 +1,43 @@
-"""What the way through the extension adds: the same house, an isolated page and one in a person's Chrome."""
+"""What the way through the extension adds to a CDP call: the same tab, asked by it and by the browser's own socket."""
 
 import asyncio
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
-from tests.extension.neighbour import neighbour
-from tests.house import Agent
+from pilothouse.cdp.connection import Channel
+from tests.extension.neighbour import Neighbour, neighbour
 
-CALLS = 100
-
-Work = Callable[[Agent], Awaitable[Any]]
+CALLS = 200
 
 
 def command_ms(url: str) -> float:
-    """To one CDP command."""
-    return asyncio.run(_added(url, _command))
+    return asyncio.run(_added(url))
 
 
-def click_ms(url: str) -> float:
-    """To a tool that is several commands: it looks, checks, presses and waits."""
-    return asyncio.run(_added(url, lambda agent: agent.call("click", target="#go")))
-
-
-async def _command(agent: Agent) -> None:
-    session = agent.gate.reach(agent.caller.key, agent.gate.session_ids(agent.caller)[0])
-    assert session
-    await session.tabs[0].channel.send("Runtime.evaluate", expression="1+1", returnByValue=True)
-
-
-async def _added(url: str, work: Work) -> float:
+async def _added(url: str) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        async with neighbour(Path(folder)) as person, person.house.agent() as direct, person.agent() as relayed:
-            return await _between((direct, relayed), url, work)
+        async with neighbour(Path(folder)) as person, person.agent() as agent:
+            await agent.call("navigate", url=url)
+            both = await _both_ways(person)
+            taken: dict[Channel, list[float]] = {one: [] for one in both}
+            for _ in range(CALLS):
+                for one in both:
+                    taken[one].append(await _timed(one))
+            # The quickest tenth: what else the machine does makes calls slower, and never faster.
+            direct, relayed = (statistics.quantiles(taken[one], n=10)[0] for one in both)
+            return max(relayed - direct, 0.01)
 
 
-async def _between(both: tuple[Agent, Agent], url: str, work: Work) -> float:
-    taken: dict[Agent, list[float]] = {one: [] for one in both}
-    for one in both:
-        await one.call("navigate", url=url)
-    for _ in range(CALLS):
-        for one in both:
-            await asyncio.sleep(0.02)
-            began = time.perf_counter()
-            await work(one)
-            taken[one].append((time.perf_counter() - began) * 1000)
-    # The quickest tenth: what else the machine does makes calls slower, and never faster.
-    direct, relayed = (statistics.quantiles(taken[one], n=10)[0] for one in both)
-    return max(relayed - direct, 0.01)
+async def _both_ways(person: Neighbour) -> tuple[Channel, Channel]:
+    (browser,) = person.house.shared.running()
+    tab = browser.seats[0].tabs[0]
+    return (await person.chrome.page(tab.target_id)).channel, tab.channel
+
+
+async def _timed(channel: Channel) -> float:
+    await asyncio.sleep(0.01)
+    began = time.perf_counter()
+    await channel.send("Runtime.evaluate", expression="1+1", returnByValue=True)
+    return (time.perf_counter() - began) * 1000

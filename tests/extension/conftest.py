@@ -111,6 +111,10 @@ class Desk:
         except TimeoutError:
             raise AssertionError(f"never: {what}") from None
 
+    async def loaded(self, tab: int) -> None:
+        """Its page is there; it may have been when the tab was told of."""
+        await self.until(lambda: tab in self.link.tabs and self.link.tabs[tab].status == "complete", "it has loaded")
+
     async def tab(self, url: str) -> tuple[Page, int]:
         """A tab the person opens; it is not shared."""
         page = await self.chrome.open(url)
@@ -136,6 +140,7 @@ async def here(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Here]:
 
     async def live() -> None:  # a task of its own: the fixture's two halves may run in different ones
         async with daemon_here(home) as one:
+            one.decide = lambda _: None  # it lives on beside other tests, whose policies are their own
             started.set_result(one)
             await over.wait()
 

@@ -27,7 +27,7 @@ async def back(desk: Desk, boot: str) -> None:
 async def test_a_killed_worker_is_back_within_two_seconds_with_what_it_held(desk: Desk, site: PageServer):
     made = await desk.verb("open", url=site.url("small.html"))
     tab = made["tabId"]
-    await desk.event("tab", tab, status="complete")
+    await desk.loaded(tab)
     target = (await desk.verb("attach", tabId=tab))["targetId"]
     await desk.cdp(tab, "Runtime.evaluate", expression="window.mark = 7")
     link = desk.link
@@ -54,7 +54,7 @@ async def test_a_worker_that_held_nothing_is_back_too(desk: Desk):
 async def test_what_is_under_way_when_the_worker_dies_ends_at_once_and_runs_once(desk: Desk, site: PageServer):
     made = await desk.verb("open", url=site.url("small.html"))
     tab = made["tabId"]
-    await desk.event("tab", tab, status="complete")
+    await desk.loaded(tab)
     await desk.verb("attach", tabId=tab)
     boot = desk.link.boot
     slow = "window.runs = (window.runs || 0) + 1; document.title = 'it runs'; new Promise(() => {})"

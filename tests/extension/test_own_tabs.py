@@ -201,7 +201,7 @@ async def test_two_browsers_are_told_apart(person: Neighbour, site: PageServer) 
             queries = [one["url"].partition("?")[2] for one in told["targetInfos"] if "?" in one["url"]]
             assert queries == [f"4{name}"]
         await agents[person.link.name].call("close_session")
-    gone = await agents["second"].ask("get_page_state", timeout_ms=15_000)
+    gone = await agents["second"].ask("get_page_state")
     assert gone.data["error"]["code"] == "browser_gone"
     person.house.links.forget("second")
 

@@ -180,6 +180,7 @@ async def test_a_popup_of_a_shared_tab_is_shared_and_attached(desk: Desk, site: 
     """Also when its opener is not in front, where Chrome's own `openerTabId` names another."""
     made = await desk.verb("open", url=site.url("small.html"))
     tab = made["tabId"]
+    await desk.loaded(tab)
     await desk.verb("attach", tabId=tab)
     await desk.cdp(tab, "Runtime.evaluate", expression=act, userGesture=True)
     child = await desk.event("shared", openerTabId=tab)
@@ -252,7 +253,7 @@ async def test_frames_of_other_origins_have_sessions_of_their_own(desk: Desk, si
     await desk.cdp(tab, "Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
     frame = f"<iframe src='{site.url('form.html', other=True)}'></iframe>"
     await desk.cdp(tab, "Page.navigate", url=site.url("small.html"))
-    await desk.event("tab", tab, status="complete")
+    await desk.loaded(tab)
     await desk.cdp(tab, "Runtime.evaluate", expression=f"document.body.innerHTML = `{frame}`")
     attached = await desk.event("cdp", tab, method="Target.attachedToTarget")
     session = attached["params"]["sessionId"]

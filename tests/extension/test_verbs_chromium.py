@@ -27,7 +27,7 @@ async def reach(desk: Desk, tab: int, url: str) -> str:
 async def test_rules_hold_in_the_agents_tabs_only(desk: Desk, site: PageServer):
     address = site.url("echo")
     agents = (await desk.verb("open", url=site.url("small.html")))["tabId"]
-    await desk.event("tab", agents, status="complete")
+    await desk.loaded(agents)
     await desk.verb("attach", tabId=agents)
     page, _ = await desk.tab(site.url("small.html"))
     assert await desk.verb("rules", tabIds=[agents], rules=[block("127.0.0.1")]) == {"rules": 1}
@@ -47,7 +47,7 @@ async def test_rules_hold_in_the_agents_tabs_only(desk: Desk, site: PageServer):
 
 async def test_rules_that_chrome_refuses_change_nothing(desk: Desk, site: PageServer):
     agents = (await desk.verb("open", url=site.url("small.html")))["tabId"]
-    await desk.event("tab", agents, status="complete")
+    await desk.loaded(agents)
     await desk.verb("attach", tabId=agents)
     await desk.verb("rules", tabIds=[agents], rules=[block("127.0.0.1")])
     with pytest.raises(Failure):
@@ -59,7 +59,7 @@ async def test_rules_that_chrome_refuses_change_nothing(desk: Desk, site: PageSe
 
 async def test_downloads_of_agents_are_told_and_the_persons_are_not(desk: Desk, site: PageServer):
     agents = (await desk.verb("open", url=site.url("download.html")))["tabId"]
-    await desk.event("tab", agents, status="complete")
+    await desk.loaded(agents)
     await desk.verb("attach", tabId=agents)
     await desk.cdp(agents, "Page.enable")
     page, _ = await desk.tab(site.url("small.html"))

@@ -248,7 +248,10 @@ class SharedSeat(Seat):
                 await resync.wake(tab, WAKE_S)
 
     def to_rule(self) -> set[str]:
-        """The tabs that agents use. In the others the person goes where they like."""
+        """The tabs that agents use, as soon as it is known what holds there. In the others the person goes where they
+        like."""
+        if self.intercept.border is None:
+            return set()
         return {tab.target_id for tab in self.tabs if tab.target_id in self._used or tab.target_id in self._own}
 
     def let_sleep(self, after_s: float) -> None:
@@ -329,6 +332,7 @@ class SharedSeat(Seat):
     def hold_to(self, border: Border) -> None:
         super().hold_to(border)
         self._unfollow = border.follow(self._rules_changed)
+        self._shared_browser.rule_soon()
 
     def _rules_changed(self) -> None:
         self._border_changed()

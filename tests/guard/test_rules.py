@@ -337,3 +337,12 @@ def test_a_text_that_is_no_text(book: Rulebook):
     book.path.write_bytes(b'mode = "\xff"')
     with pytest.raises(Failure, match="utf-8"):
         book.read()
+
+
+def test_a_long_list_is_read_in_no_time():
+    rules = "\n".join(
+        f'[[rules]]\nhost = "h{number}.test"\nread = false\nmax_steps_per_hour = 5' for number in range(2000)
+    )
+    began = time.process_time()
+    assert len(read_rules(rules).rules) == 2000
+    assert time.process_time() - began < 3

@@ -149,9 +149,9 @@ class _Reader:
         self._place = place
 
     def value(self, known: dict[str, Any], key: str, value: Any, number: int = 0) -> Any:
-        where = self.where(key, number)
         if key not in known:
-            raise Failure("bad_request", f"{where}: there is no key {key[:80]!r}{_nearest(key, known)}")
+            told = f"{self.where(key, number)}: there is no key {key[:80]!r}{_nearest(key, known)}"
+            raise Failure("bad_request", told)
         try:
             return msgspec.convert(value, known[key], strict=True)
         except msgspec.ValidationError as error:
@@ -161,7 +161,7 @@ class _Reader:
                 if not str(error).startswith("Invalid enum value")
                 else f"{str(value)[:80]!r} is none of them"
             )
-            raise Failure("bad_request", f"{where}: {why} (wanted: {wanted})") from None
+            raise Failure("bad_request", f"{self.where(key, number)}: {why} (wanted: {wanted})") from None
 
     def rule(self, number: int, entry: dict[str, Any]) -> Rule:
         told = {key: self.value(_ENTRY, key, value, number) for key, value in entry.items()}

@@ -158,6 +158,7 @@ function refusal(reason) {
   } catch {
     // not JSON: one of the API's own sentences
   }
+  if (said === 'No SW') return new Problem('ended', 'Chrome ended the extension’s worker meanwhile'); // it is us who end (M)
   if (/no tab with (given )?id/i.test(said)) return new Problem('tab_closed', 'the tab is closed');
   if (/not attached/i.test(said)) return new Problem('not_attached', said);
   if (/detached while/i.test(said)) return new Problem('tab_closed', said);

@@ -55,6 +55,7 @@ export type ProblemCode =
   | 'refused'
   | 'unsupported'
   | 'too_late'
+  | 'ended'
   | 'stopped'
   | 'protocol';
 

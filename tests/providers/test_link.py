@@ -102,6 +102,7 @@ async def test_chromes_own_error_arrives_as_it_was(there: Link, wire: Wire):
         ("stopped", "denied"),
         ("unsupported", "unsupported"),
         ("too_late", "timeout"),
+        ("ended", "browser_gone"),
         ("protocol", "system"),
         ("anything", "system"),
     ],

@@ -307,6 +307,8 @@ class Links:
 
 def failure_of(problem: Problem) -> Failure:
     """The extension's words as one of our errors."""
+    if problem.code == "ended":
+        return _broken("the browser", "the command", problem.message)
     code, steps = _CODES.get(problem.code, ("system", ["`pilothouse doctor` tells whether extension and daemon fit"]))
     return Failure(code, problem.message or problem.code, suggestions=steps)
 

@@ -69,12 +69,15 @@ class Load:
 
     async def _note(self) -> None:
         name = self._name("note")
-        self.done[name] = await self._call("evaluate_js", expression=f"did('{name}')")
+        self.done[name] = await self._script(f"did('{name}')")
 
     async def _press(self) -> None:
         name = self._name("press")
-        if await self._call("evaluate_js", expression=f"void (document.querySelector('#go').name = '{name}')"):
+        if await self._script(f"void (document.querySelector('#go').name = '{name}')"):
             self.done[name] = await self._call("click", target="#go")
+
+    async def _script(self, expression: str) -> bool:
+        return await self._call("evaluate_js", expression=expression, timeout_ms=DEADLINE_MS)
 
     async def _look(self) -> None:
         await self._call("get_page_state")

@@ -14,6 +14,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from websockets.asyncio.client import connect
+
 from pilothouse.cdp.connection import Channel, Connection
 from pilothouse.cdp.socket import Socket
 from pilothouse.guard.pairing import ORIGIN
@@ -144,8 +146,11 @@ async def own_chrome(*more_extensions: Path, profile: Path | None = None) -> Asy
             start_new_session=True,
         )
         try:
-            socket = await Socket.open(await _address(folder))
-            connection = Connection(socket)
+            # Without pings: a browser that stands still for a while is not gone.
+            socket = await connect(
+                await _address(folder), ping_interval=None, max_size=None, compression=None, proxy=None
+            )
+            connection = Connection(Socket(socket))
             yield OwnChrome(process, connection)
             await connection.close()
         finally:

@@ -5,7 +5,7 @@ import { kept } from './memory.js';
 
 const SCHEMES = new Set(['http:', 'https:', 'file:', 'data:', 'blob:']);
 const STORES = new Set(['chromewebstore.google.com', 'microsoftedge.microsoft.com', 'addons.opera.com']);
-const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/;
+const LOOPBACK = /^(localhost|.*\.localhost|(127|0)(\.\d+){3}|\[::1?\]|\[::ffff:.*\])$/;
 
 /** @param {string | undefined} address an empty one is a tab that is just being made */
 export function isForbidden(address) {

@@ -4,6 +4,7 @@
 import * as connection from './connection.js';
 import { keep, kept, PORT } from './memory.js';
 import { note } from './state.js';
+import { clearRules } from './rules.js';
 
 const UNKNOWN_MS = 300_000;
 const SECOND_MS = 60_000;
@@ -45,6 +46,7 @@ export async function pair(text, wish) {
 export async function unpair() {
   connection.disconnect();
   await keep({ secret: '', name: '' });
+  await clearRules();
   note({ problem: '' });
 }
 

@@ -109,9 +109,16 @@ export async function detach(tabId) {
   await chrome.debugger.detach({ tabId }).catch(() => {});
 }
 
+/** Nobody decides any more about what a page waits for, and a document that the debugger holds would go on when it lets go:
+ * so the tab stops loading. @param {number} tabId */
+export async function drop(tabId) {
+  if (attached.has(tabId)) await chrome.debugger.sendCommand({ tabId }, 'Page.stopLoading').catch(() => {});
+  await detach(tabId);
+}
+
 export async function detachAll() {
   await Promise.allSettled(coming.values());
-  await Promise.all([...attached.keys()].map(detach));
+  await Promise.all([...attached.keys()].map(drop));
 }
 
 /**

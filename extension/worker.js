@@ -8,6 +8,7 @@ import * as pairing from './pairing.js';
 import * as relay from './relay.js';
 import * as sharing from './sharing.js';
 import * as state from './state.js';
+import { clearRules } from './rules.js';
 import { stopEverything } from './stop.js';
 import * as verbs from './verbs.js';
 import { keepWatch } from './watch.js';
@@ -22,7 +23,7 @@ let leaving;
 
 sharing.wire({
   targetOf: relay.targetOf,
-  onUnshared: (tabId) => void relay.detach(tabId),
+  onUnshared: (tabId) => void relay.drop(tabId),
   onChange: state.show,
 });
 relay.onAttachments(state.show);
@@ -62,7 +63,12 @@ function onWelcome(told) {
 
 /** Chrome's bar must not say for long that somebody debugs when nobody does. */
 function awaitReturn() {
-  leaving ??= setTimeout(() => void relay.detachAll(), AWAY_MS);
+  leaving ??= setTimeout(() => void letGo(), AWAY_MS);
+}
+
+async function letGo() {
+  await relay.detachAll();
+  await clearRules(); // the tabs are the person's again
 }
 
 /** @param {boolean} wasWelcome */

@@ -19,6 +19,7 @@ from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.border import Borders
+from pilothouse.guard.domains import is_outside
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
 from pilothouse.guard.secrets import Secrets
@@ -47,6 +48,7 @@ class House:
         self.browsers = Browsers(self.profiles, launcher, self.sluice.open_closed, home / "browsers")
         self.links = Links()
         self.shared = Shared(lambda name: self.links.find(name).name, lambda name: Relay(self.links.find(name)))
+        self.links.on_stopped(self.shared.stopped)
         self.approvals = Approvals()
         self.borders = Borders(
             lambda browser, mode: view or self.policy.view(browser, mode), lambda *asked: self.approvals.ask(*asked)
@@ -66,6 +68,7 @@ class House:
                 vault=vault,
                 secrets=self.secrets,
                 bars=self.policy.bars,
+                is_outside=is_outside,
                 forbids=self.policy.forbids,
             ),
             idle_s=600,

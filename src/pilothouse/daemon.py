@@ -57,6 +57,7 @@ from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.border import Borders
+from pilothouse.guard.domains import is_outside
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.known import known
 from pilothouse.guard.pairing import ORIGIN, Pairing
@@ -243,9 +244,10 @@ async def run(
         _end_soon()
         instance.withdraw(str(home))
         approvals.close()  # nobody waits for an answer that cannot come
+        await _close(DOORS_CLOSE_S, mcp.close, local.close)
+        await _close(GATE_CLOSE_S, gate.close)  # sessions in the person's Chrome tidy up through its links
         links.close()
-        await _close(DOORS_CLOSE_S, mcp.close, local.close, http.close)
-        await _close(GATE_CLOSE_S, gate.close)
+        await _close(DOORS_CLOSE_S, http.close)
         sluice.close()
 
 
@@ -332,8 +334,15 @@ def _fixed(home: Path, vault: Vault, secrets: Secrets, policy: Policy) -> Terms:
         redact_registered=redact_registered,
         redact_headers=redact_headers,
         bars=policy.bars,
+        is_outside=is_outside,
         forbids=policy.forbids,
     )
+
+
+def _shared(links: Links) -> Shared:
+    shared = Shared(lambda name: links.find(name).name, lambda name: Relay(links.find(name)))
+    links.on_stopped(shared.stopped)
+    return shared
 
 
 def _sessions(
@@ -357,7 +366,7 @@ def _sessions(
         max_sessions=limits.sessions,
         idle_s=limits.idle_minutes * 60,
         browsers=Browsers(profiles, launcher, gateway, home / "browsers"),
-        shared=Shared(lambda name: links.find(name).name, lambda name: Relay(links.find(name))),
+        shared=_shared(links),
         border=borders.open,
         terms=_terms(settings, fixed),
         bounds=_bounds(settings),

@@ -31,6 +31,8 @@ async def find_again(tab: Tab) -> None:
     channel = tab.channel
     channel.post("Target.setAutoAttach", **(AUTO_ATTACH | {"autoAttach": False, "waitForDebuggerOnStart": False}))
     channel.post("Target.setAutoAttach", **AUTO_ATTACH)
+    # A document that waits for a person's word, perhaps unheard, would go on as soon as Fetch is renewed (M).
+    channel.post("Page.stopLoading")
     tab.frames.lose(channel)
     channel.post("Runtime.disable")
     channel.post("Runtime.enable")

@@ -99,6 +99,8 @@ class Session:
 
     def bars(self, place: str, *, asked: bool = True) -> bool:
         """Whether cookies and storage of a domain or address are neither told nor changed."""
+        if self.options.allowed_domains and self._terms.is_outside(self.options.allowed_domains, place):
+            return True
         return self._terms.bars(self.options.browser, self.options.mode, place, asked)
 
     @property

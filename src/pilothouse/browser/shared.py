@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+
 from pilothouse.browser import resync
 from pilothouse.browser.border import Border, Refusal
 from pilothouse.browser.browser import Context
@@ -50,10 +52,14 @@ class Relay(Transport, Protocol):
     @property
     def shares_all(self) -> bool: ...
     def is_awake(self, session: str) -> bool: ...
+    def life(self, session: str) -> int:
+        """How often it has been attached; 0 while it is not."""
+        ...
+
     def sleep(self, session: str) -> None: ...
     def is_front(self, target_id: str) -> bool: ...
-    async def hold(self, rules: list[tuple[list[str], NetRules]], timeout: float) -> None:
-        """These network rules in these tabs (by their targets), instead of all that held before."""
+    async def hold(self, rules: list[tuple[list[str], dict[str, Any]]], timeout: float) -> None:
+        """Each of these network rules in these tabs (by their targets), instead of all that held before."""
         ...
 
 
@@ -82,12 +88,9 @@ class NoGateway:
 
 
 class SharedBrowser(ProfileBrowser):
-    """`on_stopped(name)`: the person stopped everything."""
-
-    def __init__(self, relay: Relay, on_stopped: Callable[[str], None], *, nap_after_s: float = NAP_AFTER_S) -> None:
+    def __init__(self, relay: Relay, *, nap_after_s: float = NAP_AFTER_S) -> None:
         super().__init__(Connection(relay), NoGateway(), files=Path())
         self.relay = relay
-        self._on_stopped = on_stopped
         self.nap_after_s = nap_after_s
         self._present = True
         self._presence = Signal()
@@ -147,19 +150,19 @@ class SharedBrowser(ProfileBrowser):
         async with self._ruling:
             seats = [seat for seat in self._contexts.values() if isinstance(seat, SharedSeat)]
             each = [(seat, seat.to_rule(), seat.net_rules()) for seat in seats]
-            await self.relay.hold(_by_rules((targets, rules) for _, targets, rules in each), RULES_S)
+            await self.relay.hold(_merged((targets, rules) for _, targets, rules in each), RULES_S)
             for seat, targets, _ in each:
                 seat.ruled = targets
 
     def _became(self, state: str) -> None:
         if state == "away":
             self._present = False
+            for seat in self.seats:
+                seat.ruled.clear()
             if self._returning:
                 self._returning.cancel()
         elif state == "connected":
             self._returning = asyncio.create_task(self._returned())
-        elif state == "stopped":
-            self._on_stopped(self.name)
 
     async def _returned(self) -> None:
         """Every tab is looked at before anybody may use it; one that does not answer keeps no other waiting."""
@@ -212,7 +215,9 @@ class SharedSeat(Seat):
         self._shared_browser = browser
         self._allowed = allowed
         self._own: set[str] = set()  # targets that we opened, or that those opened
+        self._led: set[str] = set()  # those that tabs of the person's opened while agents worked in them
         self._used: dict[str, float] = {}
+        self._met: dict[str, int] = {}  # in which of its lives we have looked at a tab
         self._waking: dict[str, asyncio.Lock] = {}
         self._arriving: dict[str, asyncio.Task[None]] = {}
         self._finished: dict[str, tuple[dict[str, Any], asyncio.TimerHandle]] = {}
@@ -241,18 +246,31 @@ class SharedSeat(Seat):
             await self._shared_browser.rule()
         if arriving := self._arriving.get(tab.target_id):
             await asyncio.wait([arriving])
-        if tab.closed or self._shared_browser.relay.is_awake(tab.channel.id):
-            return
         async with self._waking.setdefault(tab.target_id, asyncio.Lock()):
-            if not self._shared_browser.relay.is_awake(tab.channel.id):
+            if not tab.closed and not self._is_met(tab):
                 await resync.wake(tab, WAKE_S)
+                self._meet(tab)
+
+    def _is_met(self, tab: Tab) -> bool:
+        """Whether we have looked at it since it was attached. Others than we may have woken it: cookies are asked for
+        through any tab."""
+        life = self._shared_browser.relay.life(tab.channel.id)
+        return life > 0 and self._met.get(tab.target_id) == life
+
+    def _meet(self, tab: Tab) -> None:
+        self._met[tab.target_id] = self._shared_browser.relay.life(tab.channel.id)
+
+    def _is_waking(self, tab: Tab) -> bool:
+        lock = self._waking.get(tab.target_id)
+        return lock is not None and lock.locked()
 
     def to_rule(self) -> set[str]:
         """The tabs that agents use, as soon as it is known what holds there. In the others the person goes where they
         like."""
         if self.intercept.border is None:
             return set()
-        return {tab.target_id for tab in self.tabs if tab.target_id in self._used or tab.target_id in self._own}
+        agents = {*self._used, *self._own, *self._led}
+        return {tab.target_id for tab in self.tabs if tab.target_id in agents}
 
     def let_sleep(self, after_s: float) -> None:
         if self.owner and self.owner.occupied:
@@ -260,9 +278,11 @@ class SharedSeat(Seat):
         now = asyncio.get_running_loop().time()
         for tab in self.tabs:
             # Chrome would show a dialog to the person that we have kept open, and nobody could answer it for them (M).
+            if now - self._used.setdefault(tab.target_id, now) <= after_s or self._is_waking(tab):
+                continue
             if not self._shared_browser.relay.is_awake(tab.channel.id):
-                self._used.pop(tab.target_id, None)
-            elif now - self._used.setdefault(tab.target_id, now) > after_s and not tab.dialog:
+                del self._used[tab.target_id]
+            elif not tab.dialog and not self.intercept.asking(tab.channel):
                 self._shared_browser.relay.sleep(tab.channel.id)
                 del self._used[tab.target_id]
         if self.ruled != self.to_rule():
@@ -273,13 +293,17 @@ class SharedSeat(Seat):
     async def open_tab(self, url: str = "about:blank", *, background: bool = True) -> Tab:
         tab = await super().open_tab(url, background=background)
         self._own.add(tab.target_id)
+        await self._shared_browser.rule()
         return tab
 
     def attached(self, target: dict[str, Any], channel: Any) -> None:
         super().attached(target, channel)
         tab = self._tabs[target["targetId"]]
-        if target.get("openerId", "") in self._own:
+        opener = target.get("openerId", "")
+        if opener in self._own:
             self._own.add(tab.target_id)
+        elif opener in self._used or opener in self._led:
+            self._led.add(tab.target_id)
         tab.frames.main.url = target["url"]
         tab.title = target["title"]
         if self._shared_browser.relay.is_awake(channel.id):
@@ -291,11 +315,15 @@ class SharedSeat(Seat):
     async def _arrive(self, tab: Tab) -> None:
         """Chrome holds no new window for us: its document may have come before we were there."""
         with contextlib.suppress(Failure):
+            if tab.target_id in self.to_rule():
+                await self._shared_browser.rule()
             await resync.meet(tab, WAKE_S)
+            self._meet(tab)
 
     def detached(self, target_id: str) -> None:
         super().detached(target_id)
         self._used.pop(target_id, None)
+        self._met.pop(target_id, None)
         self._waking.pop(target_id, None)
         self.ruled.discard(target_id)
 
@@ -335,6 +363,7 @@ class SharedSeat(Seat):
         self._shared_browser.rule_soon()
 
     def _rules_changed(self) -> None:
+        self.ruled.clear()  # who works here waits until the new ones are in force
         self._border_changed()
         self._shared_browser.rule_soon()
 
@@ -427,10 +456,11 @@ class Shared:
                 if browser is None or failure.code != "not_found":
                     raise
                 raise Failure("browser_gone", f"{name} is not connected", suggestions=failure.suggestions) from None
-            browser = self._browsers[name] = SharedBrowser(relay, self._stopped, nap_after_s=self._nap_after_s)
+            browser = self._browsers[name] = SharedBrowser(relay, nap_after_s=self._nap_after_s)
         return browser
 
-    def _stopped(self, name: str) -> None:
+    def stopped(self, name: str) -> None:
+        """The person stopped everything there."""
         self._browsers.pop(name, None)
         self.on_stopped(name)
 
@@ -439,16 +469,13 @@ class Shared:
         await asyncio.gather(*(one.connection.close() for one in self._browsers.values()), return_exceptions=True)
 
 
-def _by_rules(each: Iterable[tuple[set[str], NetRules]]) -> list[tuple[list[str], NetRules]]:
-    """Chrome takes a thousand rules in all: sessions that are held to the same ones share them."""
-    held: list[tuple[list[str], NetRules]] = []
+def _merged(each: Iterable[tuple[set[str], NetRules]]) -> list[tuple[list[str], dict[str, Any]]]:
+    """Chrome takes a thousand rules in all: a rule that several sessions have is told once, for the tabs of all."""
+    held: dict[bytes, tuple[list[str], dict[str, Any]]] = {}
     for targets, rules in each:
-        same = next((one for one in held if one[1] == rules), None)
-        if same:
-            same[0].extend(sorted(targets))
-        elif targets and rules:
-            held.append((sorted(targets), rules))
-    return held
+        for rule in rules if targets else ():
+            held.setdefault(msgspec.json.encode(rule), ([], rule))[0].extend(sorted(targets))
+    return list(held.values())
 
 
 def _noted(task: "asyncio.Task[None]") -> None:

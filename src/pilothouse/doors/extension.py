@@ -47,9 +47,11 @@ def extension_routes(
         return {"forgotten": name}
 
     async def stop(request: Request) -> Shown:
-        link = links.find(request.path_params["name"])
-        await audit.decree("browser_stopped", name=link.name, by="person")
-        await link.post("stop", {}, timeout=STOP_S)
+        name: str = request.path_params["name"]
+        paired = pairing.named(name)
+        link = links.of(name, paired.install)
+        await audit.decree("browser_stopped", name=name, by="person")
+        await link.stop()
         return {"stopped": link.name}
 
     async def reload(request: Request) -> Shown:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from pilothouse.errors import Failure
 from pilothouse.guard.domains import Domains, read_domains
 from pilothouse.guard.patterns import WEB, Pattern
 from pilothouse.guard.question import Verdict
@@ -26,7 +27,7 @@ _EVERYTHING = [
     "main_frame", "sub_frame", "stylesheet", "script", "image", "font", "object", "xmlhttprequest", "ping",
     "csp_report", "media", "websocket", "webtransport", "webbundle", "other",
 ]  # fmt: skip
-_LOOPBACK = r"(localhost|[^/?#@]*\.localhost|127(\.\d+){3}|\[::1\])"
+_LOOPBACK = r"(localhost|[^/?#@]*\.localhost|(127|0)(\.\d+){3}|\[::1?\])"
 _NETWORKS = (
     r"10(\.\d+){3}",
     r"192\.168(\.\d+){2}",
@@ -34,8 +35,13 @@ _NETWORKS = (
     r"100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])(\.\d+){2}",
     r"\[f[cd][0-9a-f:.]*\]",
 )
-_METADATA = r"(169\.254(\.\d+){2}|metadata(\.google\.internal)?|\[fe[89ab][0-9a-f:.]*\]|\[fd00:ec2::254\])"
-_BEHIND = r"(:\d+)?[/?#]"
+# Addresses in disguise (IPv4 within IPv6) have no honest use; Chrome spells them in hexadecimal.
+_METADATA = (
+    r"(169\.254(\.\d+){2}|metadata(\.google\.internal)?|\[fe[89ab][0-9a-f:.]*\]|\[fd00:ec2::254\]"
+    r"|\[(::ffff|64:ff9b|2002):[0-9a-f:.]*\])"
+)
+_DOT = r"\.?"  # behind a host; it means the same
+_BEHIND = rf"{_DOT}(:\d+)?[/?#]"
 
 
 def net_rules(
@@ -44,7 +50,7 @@ def net_rules(
     """`hosts` is what holds for those that no rule names, `private` whether networks of one's own are open to them,
     `allowed` are the only hosts of a session that was narrowed."""
     said = [_block(_NEVER, rf"^\w+://{_AT}{_METADATA}{_BEHIND}")]
-    said += [_block(_NEVER, rf"^\w+://{_AT}{_LOOPBACK}:{port}[/?#]") for port in own_ports]
+    said += [_block(_NEVER, rf"^\w+://{_AT}{_LOOPBACK}{_DOT}:{port}[/?#]") for port in own_ports]
     said += _narrowed(read_domains(allowed))
     if not private:
         said += [_block(_PRIVATE, rf"^\w+://{_AT}{one}{_BEHIND}") for one in (_LOOPBACK, *_NETWORKS)]
@@ -56,14 +62,20 @@ def net_rules(
 
 
 def _as_many_as_fit(said: list[NetRule]) -> list[NetRule]:
-    """What opens goes first: without it Chrome is stricter than the policy, never laxer."""
-    if len(said) <= MAX_RULES:
+    """Rules that open may be left out: without them Chrome is stricter than the policy. Those that close may not."""
+    over = len(said) - MAX_RULES
+    if over <= 0:
         return said
-    _log.warning(
-        "Chrome takes %d network rules, the policy has %d: the least specific are left out", MAX_RULES, len(said)
-    )
-    kept = sorted(said, key=lambda one: one["action"]["type"] != "block")[:MAX_RULES]
-    return sorted(kept, key=lambda one: -one["priority"])
+    opening = [one for one in said if one["action"]["type"] == "allow"]
+    if len(opening) < over:
+        raise Failure(
+            "over_limit",
+            f"the policy forbids more hosts than Chrome can hold ({MAX_RULES})",
+            suggestions=["name several hosts by one rule (*.example.com), or use the template locked"],
+        )
+    _log.warning("Chrome takes %d network rules: %d that allow something are left out", MAX_RULES, over)
+    left_out = {id(one) for one in opening[-over:]}
+    return [one for one in said if id(one) not in left_out]
 
 
 _AT = r"([^/?#@]*@)?"
@@ -92,6 +104,7 @@ def _regex(pattern: Pattern) -> str:
     host = re.escape(f"[{pattern.host}]" if ":" in pattern.host else pattern.host)
     host = rf"[^/?#@]+\.{host}" if pattern.below else host
     usual = {80: "(http|ws)", 443: "(https|wss)"}.get(pattern.port, "")
+    host += _DOT
     if usual and not pattern.scheme:  # Chrome leaves the usual port out
         return rf"^({usual}://{_AT}{host}|(http|ws)s?://{_AT}{host}:{pattern.port})[/?#]"
     port = rf"(:{pattern.port})?" if usual else rf":{pattern.port}" if pattern.port else r"(:\d+)?"

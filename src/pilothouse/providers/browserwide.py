@@ -99,6 +99,8 @@ class Browserwide:
             self._desk.reply(number, await way(params, timeout))
         except Failure as failure:
             self._desk.refuse_for(number, failure)
+        except msgspec.ValidationError as error:  # of what the extension said
+            self._desk.refuse_for(number, Failure("browser_gone", f"the extension's answer does not fit: {error}"))
 
     def _through_a_tab(self, command: "Command", timeout: float) -> None:
         """Cookies are the browser's, but only a tab can be asked; any that is not incognito knows them all (M)."""

@@ -20,6 +20,7 @@ from pilothouse.providers.frames import Frame, Hello, Problem, TabInfo
 
 RETURN_S = 10.0  # a browser that is away for longer is gone
 PING_S = 1.0
+STOP_S = 10.0
 
 Reply = Callable[[msgspec.Raw | None, Failure | Problem | None], None]
 OnEvent = Callable[[str, int, msgspec.Raw], None]
@@ -66,6 +67,7 @@ class Link:
         self._pending: dict[int, _Pending] = {}
         self._numbers = itertools.count(1)
         self._leaving: asyncio.TimerHandle | None = None
+        self._stopping = False  # the person said stop while it was away
         self._hear_event: list[OnEvent] = []
         self._hear_state: list[OnState] = []
 
@@ -145,6 +147,14 @@ class Link:
             suggestions=["is Chrome running? its extension connects by itself", "`pilothouse doctor` tells its state"],
         )
 
+    async def stop(self) -> None:
+        """What the button in the popup does. A browser that is away hears of it when it comes back."""
+        if self.connected:
+            await self.post("stop", {}, timeout=STOP_S)
+        else:
+            self._stopping = True
+            self._become("stopped")
+
     async def ping(self, timeout: float = PING_S) -> bool:
         """Whether somebody is really there."""
         try:
@@ -166,7 +176,10 @@ class Link:
         self.tabs = {tab.tab_id: tab for tab in hello.tabs}
         self.attached = {one.tab_id: one.target_id for one in hello.attached}
         self._wire = wire
-        self._become("stopped" if hello.stopped else "connected")
+        self._become("stopped" if hello.stopped or self._stopping else "connected")
+        if self._stopping:
+            self._stopping = False
+            self.post("stop", {}, timeout=STOP_S)
 
     def leave(self, wire: Wire, why: str) -> None:
         """The socket is gone. What was under way may have run; nobody will know, and nothing is repeated."""
@@ -263,6 +276,14 @@ class Links:
     def on_new(self, hear: Callable[[Link], None]) -> None:
         """Told of each link once, when it is made."""
         self._hear.append(hear)
+
+    def on_stopped(self, hear: Callable[[str], None]) -> None:
+        """Told the name of a browser in which the person stopped everything, whether anybody works there or not."""
+
+        def follow(link: Link) -> None:
+            link.on_state(lambda state: hear(link.name) if state == "stopped" else None)
+
+        self.on_new(follow)
 
     def named(self, name: str) -> Link | None:
         return self._links.get(name)

@@ -67,6 +67,7 @@ class Held:
         self.incognito = info.incognito
         self.session = session
         self.awake = False
+        self.lives = 0
         self.ledger = Ledger()
         self.children: set[str] = set()
         self.waiting: list[Callable[[Failure | None], None]] | None = None  # for it to wake
@@ -92,7 +93,7 @@ class Relay:
         self._by_session: dict[str, Held] = {}
         self._parents: dict[str, Held] = {}  # of sessions of frames and workers
         self._coming: dict[int, asyncio.Task[Held]] = {}
-        self._is_ruled = False
+        self._is_ruled = True  # perhaps, by a daemon that was here before
         self._numbers = itertools.count(1)
         self._on_frame: Callable[[bytes], None] = lambda frame: None
         self._on_close: Callable[[str], None] | None = None
@@ -111,17 +112,17 @@ class Relay:
     def is_front(self, target_id: str) -> bool:
         return any(info.active and self.target_of(info) == target_id for info in self.link.tabs.values())
 
-    async def hold(self, rules: list[tuple[list[str], list[dict[str, Any]]]], timeout: float) -> None:
+    async def hold(self, rules: list[tuple[list[str], dict[str, Any]]], timeout: float) -> None:
         """These network rules, each in its own tabs; they take the place of all that held before."""
         numbers = {held.target_id: held.tab_id for held in self.held()}
-        every: list[int] = []
+        every: set[int] = set()
         told: list[dict[str, Any]] = []
-        for targets, each in rules:
-            tabs = [numbers[one] for one in targets if one in numbers]
-            every += tabs
-            told += [one | {"condition": one["condition"] | {"tabIds": tabs}} for one in each if tabs]
+        for targets, rule in rules:
+            if tabs := [numbers[one] for one in targets if one in numbers]:
+                every.update(tabs)
+                told.append(rule | {"condition": rule["condition"] | {"tabIds": tabs}})
         if told or self._is_ruled:
-            await self.link.post("rules", {"tabIds": every, "rules": told}, timeout=timeout)
+            await self.link.post("rules", {"tabIds": sorted(every), "rules": told}, timeout=timeout)
             self._is_ruled = bool(told)
 
     # The transport
@@ -299,8 +300,10 @@ class Relay:
     async def _brought(self, info: TabInfo) -> Held:
         told = await self.link.post("attach", {"tabId": info.tab_id}, timeout=ATTACH_S)
         self.targets[info.tab_id] = info.target_id = str(told.get("targetId", ""))
+        if info.tab_id not in self.link.tabs:
+            raise Failure("tab_closed", "the tab is closed, or no longer shared")
         held = self._hold(info)
-        held.awake = True
+        held.awake, held.lives = True, 1
         for method, params in SET_UP:
             if entry := held.ledger.note(method, params):
                 self._again(held, entry)
@@ -350,6 +353,10 @@ class Relay:
         held = self._by_session.get(session)
         return held is not None and held.awake
 
+    def life(self, session: str) -> int:
+        held = self._by_session.get(session)
+        return held.lives if held and held.awake else 0
+
     def _sleeps(self, held: Held) -> None:
         held.awake = False
         held.ledger.forget_heard()
@@ -369,8 +376,11 @@ class Relay:
     def _woke(self, held: Held, attached: "asyncio.Future[dict[str, Any]]") -> None:
         waiting, held.waiting = held.waiting or [], None
         failure = _failure(attached)
-        if failure is None and self._by_session.get(held.session) is held:
-            held.awake = True
+        if failure is None and self._by_session.get(held.session) is not held:
+            self.link.post("detach", {"tabId": held.tab_id}, timeout=DETACH_S)  # the engine has let go of it meanwhile
+            failure = Failure("tab_closed", "the tab is closed, or no longer shared")
+        elif failure is None:
+            held.awake, held.lives = True, held.lives + 1
             for entry in held.ledger:
                 self._again(held, entry)
         for then in waiting:

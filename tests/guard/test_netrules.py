@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.errors import Failure
 from pilothouse.guard.netrules import MAX_RULES, net_rules
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rules import read_rules
@@ -37,6 +38,14 @@ def fits(condition: dict[str, Any], url: str) -> bool:
         ("", "http://localhost/", True),
         ("", "ws://192.168.1.1/", True),
         ("", "http://10.0.0.7:8080/x", True),
+        ("", "http://localhost./", True),  # the same host
+        ("", "http://0.0.0.0:3000/", True),
+        ("", "http://[::]/", True),
+        ('template = "sandbox"', "http://[::ffff:7f00:1]:8777/", True),  # Chrome's spelling of ::ffff:127.0.0.1
+        ('template = "sandbox"', "http://[::ffff:a9fe:a9fe]/", True),
+        ('template = "sandbox"', "http://metadata.google.internal./", True),
+        ('template = "sandbox"', "http://localhost.:8777/", True),
+        ('[[rules]]\nhost = "bad.test"\nread = false', "https://bad.test./x", True),
         ("", "http://172.15.0.1/", False),
         ("", "http://172.16.0.1/", True),
         ("", "https://a.test/?to=http://127.0.0.1/", False),
@@ -77,8 +86,12 @@ def test_a_narrowed_session() -> None:
 
 
 def test_chrome_takes_only_so_many() -> None:
-    rules = read_rules("\n".join(f'[[rules]]\nhost = "h{n}.test"\nread = false' for n in range(1500)))
-    assert len(net_rules(rules, hosts="allow", private=True, own_ports=())) == MAX_RULES
+    allowed = "\n".join(f'[[rules]]\nhost = "h{n}.test"' for n in range(1500))
+    assert len(net_rules(read_rules(allowed), hosts="deny", private=True, own_ports=())) == MAX_RULES
+    forbidden = "\n".join(f'[[rules]]\nhost = "h{n}.test"\nread = false' for n in range(1500))
+    with pytest.raises(Failure, match="forbids more hosts") as raised:
+        net_rules(read_rules(forbidden), hosts="deny", private=True, own_ports=())
+    assert raised.value.suggestions
 
 
 def test_too_many_never_open_what_is_closed() -> None:

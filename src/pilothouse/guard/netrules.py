@@ -35,7 +35,7 @@ _NETWORKS = (
     r"100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])(\.\d+){2}",
     r"\[f[cd][0-9a-f:.]*\]",
 )
-# Addresses in disguise (IPv4 within IPv6) have no honest use; Chrome spells them in hexadecimal. Each stands for itself:
+# Addresses in disguise (IPv4 within IPv6) have no honest use; Chrome spells them in hexadecimal. Each stands apart:
 # Chrome takes no expression that needs more than 2 KB (M).
 _METADATA = (
     r"169\.254(\.\d+){2}",

@@ -175,6 +175,16 @@ async def test_stopped_means_stopped_until_it_is_allowed(there: Link, wire: Wire
     assert there.stopped
 
 
+async def test_stop_reaches_who_is_away_when_they_come_back(there: Link, wire: Wire):
+    there.leave(wire, "it broke")
+    await there.stop()
+    assert there.stopped
+    again = Wire()
+    there.arrive(hello(), again)
+    assert there.stopped
+    assert [one["type"] for one in again.sent] == ["stop"]
+
+
 async def test_a_browser_that_answers_is_there(there: Link, wire: Wire):
     asked = asyncio.create_task(there.ping(5))
     await asyncio.sleep(0)

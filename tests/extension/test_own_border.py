@@ -22,6 +22,8 @@ ALLOWED = '[[rules]]\nhost = "127.0.0.1"\nwrite = true\n'
 FORBIDS = f'{ALLOWED}[[rules]]\nhost = "localhost"\nread = false'
 ASKS = f'template = "sandbox"\ndefault = "ask"\n{ALLOWED}'
 QUIET_S = 1.0
+SAID = """chrome.tabs.query({}).then(all => all.map(one => one.title)).then(
+    titles => titles.includes('blocked') && !titles.includes('waiting'))"""
 
 Say = Callable[[str], None]
 
@@ -59,7 +61,7 @@ async def test_a_new_tab_is_held_from_the_beginning(person: Neighbour, site: Pag
         await agent.call("navigate", url=site.url("small.html"))
         for _ in range(3):
             await agent.call("new_tab", url=page)
-            await agent.call("wait_for_title", title="blocked", timeout_ms=5000)
+            await person.popup.until(SAID)
     assert not trap.caught
 
 

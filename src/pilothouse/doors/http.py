@@ -310,9 +310,10 @@ _LONG = (
 )
 
 
-class _Http(HttpToolsProtocol):
+class Http(HttpToolsProtocol):
     """uvicorn waits for ever for a request's head, of any size, and keeps the blanks around header values."""
 
+    max_connections = MAX_CONNECTIONS
     _deadline: asyncio.TimerHandle | None = None
     _head_size = 0
 
@@ -320,7 +321,7 @@ class _Http(HttpToolsProtocol):
         super().connection_made(transport)
         # asyncio does so itself, but not for a listener made without naming TCP; each answer would wait 40 ms.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if len(self.connections) > MAX_CONNECTIONS:
+        if len(self.connections) > self.max_connections:
             transport.write(_last_words(*_CROWDED))
             transport.close()
         else:
@@ -399,10 +400,10 @@ logging.getLogger("uvicorn.error").addFilter(_is_news)
 class HttpDoor:
     """uvicorn on a socket that is already bound, inside the running event loop."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, http: type[Http] = Http, *, dated: bool = True) -> None:
         config = uvicorn.Config(
             app,
-            http=_Http,
+            http=http,
             ws="websockets-sansio",
             ws_max_size=MAX_MESSAGE,
             ws_per_message_deflate=False,  # it never leaves the machine
@@ -411,6 +412,8 @@ class HttpDoor:
             log_config=None,
             access_log=False,
             server_header=False,
+            date_header=dated,
+            proxy_headers=False,
             timeout_keep_alive=60,
             timeout_graceful_shutdown=1,
         )

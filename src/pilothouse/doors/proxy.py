@@ -3,16 +3,20 @@
 Above: daemon. Below: http (the same bounds on heads and connections), proxy.
 """
 
+import logging
 import socket
 from functools import partial
 from typing import Any, cast
 
 import httptools
+import msgspec
 from starlette.types import ASGIApp
 
 from pilothouse.cocoons import Cocoons
+from pilothouse.config import Proxy
 from pilothouse.doors.http import Http, HttpDoor
 from pilothouse.errors import Failure
+from pilothouse.guard.address import is_local_name
 from pilothouse.guard.token import Signer
 from pilothouse.proxy.lines import Lines
 from pilothouse.proxy.passing import Passing, Redirect
@@ -20,6 +24,25 @@ from pilothouse.proxy.rewrite import Visit
 from pilothouse.proxy.tunnel import Tunnels
 
 MAX_CONNECTIONS = 1024  # a busy page has some dozens
+_log = logging.getLogger(__name__)
+
+
+def bound(proxy: Proxy) -> tuple[socket.socket, Proxy]:
+    """The proxy's port, and its settings with the port that it really is."""
+    family = socket.AF_INET6 if ":" in proxy.host else socket.AF_INET
+    try:
+        listener = socket.create_server((proxy.host, proxy.port), family=family, backlog=128)
+    except OSError as error:
+        hint = "choose another: proxy.port in config.toml, or PROXY_PORT"
+        message = f"the debug proxy cannot listen on {proxy.host}:{proxy.port}: {error.strerror}"
+        raise Failure("bad_request", f"{message}; {hint}", suggestions=[hint]) from None
+    if not proxy.https and not is_local_name(proxy.base_host):
+        _log.warning(
+            "the debug proxy is called %s without https: Chrome does not say there what a request is for, so that "
+            "no page gets a debug token; put a TLS proxy in front and set proxy.https",
+            proxy.base_host,
+        )
+    return listener, msgspec.structs.replace(proxy, port=listener.getsockname()[1])
 
 
 class ProxyDoor:

@@ -5,6 +5,8 @@ is read anew when the file changes, so that a cocoon that was added is there wit
 """
 
 import contextlib
+import hashlib
+import hmac
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -43,6 +45,7 @@ class Cocoons:
         self.proxy = settings
         self._stamp: object = ()
         self._places: dict[str, Place] = {}
+        self._users: dict[str, str] = {}
 
     def find(self, cocoon_id: str) -> Place | None:
         self._refresh()
@@ -51,6 +54,16 @@ class Cocoons:
     def all(self) -> list[Place]:
         self._refresh()
         return list(self._places.values())
+
+    def user_of(self, key: str) -> str | None:
+        """Whose key this is. Every hash is compared, so time tells nothing about which one came near."""
+        self._refresh()
+        given = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        found: str | None = None
+        for name, kept in self._users.items():
+            if hmac.compare_digest(given, kept):
+                found = name
+        return found
 
     def one_owner(self) -> bool:
         """Whether cocoons may share an origin: then each can read what the others keep in the browser."""
@@ -105,6 +118,7 @@ class Cocoons:
         self._stamp = stamp
         with contextlib.suppress(Failure):
             config = self._parsed(read_text(self._file))
+            self._users = {one.name: one.key_sha256 for one in config.users if one.key_sha256}
             self._places = {one.id: self._place(one) for one in config.cocoons if self._usable(one, config)}
 
     def _usable(self, cocoon: Cocoon, config: Config) -> bool:

@@ -55,6 +55,7 @@ from pilothouse.doors.proxy import ProxyDoor, bound
 from pilothouse.doors.rest import RestDoor
 from pilothouse.doors.secrets import secret_routes
 from pilothouse.doors.sessions import session_routes
+from pilothouse.doors.signaling import SignalingDoor
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
@@ -74,6 +75,7 @@ from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.token import Signer
 from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
+from pilothouse.hub.hub import Hub
 from pilothouse.presence import Presence
 from pilothouse.profiles import Profiles
 from pilothouse.providers.launch import Launcher
@@ -225,7 +227,8 @@ async def run(
         *cocoon_routes(proxy.cocoons, audit, person),
         *extension_routes(pairing, links, bridge, audit, person, port=port),
     ]
-    routes = [metrics_route(gate), *bridge.routes(), *people, *rest]
+    signaling = SignalingDoor(proxy.hub, proxy.cocoons, pairing, keys.who)
+    routes = [metrics_route(gate), *bridge.routes(), *signaling.routes(), *people, *rest]
     app = build_app(
         mcp.door, keys.who, port=port, hosts=hosts, routes=routes, extension=ORIGIN, insecure_no_secret=is_open
     )
@@ -259,16 +262,18 @@ async def run(
 
 
 class _Proxy:
-    """The debug proxy, if it is wanted, and the cocoons, which can be written down before that."""
+    """The debug proxy, if it is wanted; the cocoons, which can be written down before that; the hub, which may serve
+    proxies elsewhere."""
 
     def __init__(self, settings: Config, file: Path, keys: Keys, own_port: int) -> None:
         self._listener, proxy = bound(settings.proxy) if settings.proxy.enabled else (None, settings.proxy)
         ports = {own_port, proxy.port}
         self.cocoons = Cocoons(file, proxy, forbidden_ports=ports)
         self._door: ProxyDoor | None = None
+        signer = Signer(_hive_secrets(keys))
+        self.hub = Hub(self.cocoons, signer)
         if self._listener is not None:
-            lines = Lines(Resolver(settings.network.hosts), ports)
-            self._door = ProxyDoor(self.cocoons, Signer(_hive_secrets(keys)), lines)
+            self._door = ProxyDoor(self.cocoons, signer, Lines(Resolver(settings.network.hosts), ports))
 
     async def listen(self) -> None:
         if self._door and self._listener:

@@ -247,3 +247,24 @@ def test_a_used_one_is_remembered_as_long_as_it_verifies(signer: Signer, clock: 
 
 def test_the_claim_is_what_the_seed_says():
     assert Claim.__struct_fields__ == ("c", "p", "n", "t", "s")
+
+
+def test_a_ticket_brings_one_browser_of_one_user_back(signer: Signer, clock: Clock):
+    token = minted(signer)
+    ticket = signer.ticket(token, "ann", "b1")
+    clock.now += 100_000
+    assert signer.returned(token, ticket, "ann", "b1").c == "shop"
+    assert Signer([OTHER, SECRET], clock).returned(token, ticket, "ann", "b1").c == "shop"
+    other = minted(signer)
+    for wrong in (
+        (token, ticket, "ben", "b1"),
+        (token, ticket, "ann", "b2"),
+        (token, ticket, "annb", "1"),
+        (other, ticket, "ann", "b1"),
+        (token, "", "ann", "b1"),
+        (token, ticket[:-1], "ann", "b1"),
+        (token, told(token)["s"], "ann", "b1"),
+        (token[:-2], ticket, "ann", "b1"),
+    ):
+        with pytest.raises(Failure, match="not valid"):
+            signer.returned(*wrong)

@@ -35,6 +35,7 @@ MAX_DISCARDED = 64 * 1024 * 1024
 # No secret is needed to hear that we are here, nor for pages without data, which ask for the secret themselves.
 OPEN_PATHS = frozenset({"/health", "/api/health", "/api/docs", "/api/docs/page.js", "/api/docs/page.css"})
 BRIDGE_PATH = "/bridge"  # asks for a secret of its own
+SIGNALING_PATH = "/signaling"  # so does this one: users of the hub have keys that open nothing else
 KEY_PROTOCOL = "pilothouse.key."  # a browser's WebSocket can carry a key only as the name of a protocol
 
 RECHECK_S = 1.0  # a stream's key is looked at again this often
@@ -146,6 +147,8 @@ class Front:
                 hint = "only the Pilothouse extension connects here; programs have /mcp and /api"
                 raise _Refused(403, "unauthorized", "this Origin is not the extension's", hint=hint)
             return  # the bridge knows the secrets of browsers; no key of ours opens it
+        if scope["path"] == SIGNALING_PATH and origin in ([], self._extension):
+            return
         if origin and (len(origin) > 1 or origin[0].lower() not in self._origins):
             hint = "pages of other origins may not call; a program leaves the header Origin out"
             raise _Refused(403, "unauthorized", "this Origin is not allowed", hint=hint)

@@ -28,10 +28,12 @@ from pilothouse.hub.words import FromClient, GetConsole, GetNetwork, ListTabs, f
 
 SECRET_PROTOCOL = "pilothouse.secret."
 SILENCE_S = 90.0
+LOOK_S = 2.0
 MAX_UNSENT = 64 * 1024 * 1024
 MAX_ASKED = 32  # of one client at a time
 TRIES_PER_MINUTE = 600
 _BAD_FRAME = 4400
+_CODES = {"unauthorized": 4401, "over_limit": 4429}
 
 
 class SignalingDoor:
@@ -56,7 +58,7 @@ class SignalingDoor:
             await socket.send_denial_response(parcel.refusal(Refused(failure.status, failure)))
             return
         await socket.accept(PROTOCOL if PROTOCOL in socket.scope["subprotocols"] else None)
-        line = _Line(socket)
+        line = _Line(socket, lambda: self._user(socket, is_browser=is_browser) == user)
         await line.run(self._browser(line, user) if is_browser else self._client(line, user))
 
     def _user(self, socket: WebSocket, *, is_browser: bool) -> str:
@@ -95,16 +97,16 @@ class SignalingDoor:
                 task.cancel()
 
     async def _answer(self, line: "_Line", user: str, frame: bytes) -> None:
-        asked: FromClient | None = None
         try:
-            asked = from_client.decode(frame)
-            line.send(await self._told(user, asked))
+            asked: FromClient = from_client.decode(frame)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             failure = Failure("bad_request", f"this is nothing that a client asks: {str(error)[:200]}")
             line.send({"type": "browser_debug_error", "error": failure.to_dict()})
+            return
+        try:
+            line.send(await self._told(user, asked))
         except Failure as failure:
-            number = asked.request_id if asked else ""
-            line.send({"type": "browser_debug_error", "request_id": number, "error": failure.to_dict()})
+            line.send({"type": "browser_debug_error", "request_id": asked.request_id, "error": failure.to_dict()})
 
     async def _told(self, user: str, asked: FromClient) -> dict[str, Any]:
         told: dict[str, Any] = {"request_id": asked.request_id} if asked.request_id else {}
@@ -120,10 +122,11 @@ class SignalingDoor:
 
 
 class _Line:
-    """A WebSocket that reads and writes at once, ends after silence, and never waits for a slow reader."""
+    """A WebSocket read and written at once; it ends after silence or when `still` says no, and waits for no reader."""
 
-    def __init__(self, socket: WebSocket) -> None:
+    def __init__(self, socket: WebSocket, still: Callable[[], bool]) -> None:
         self._socket = socket
+        self._still = still
         self._unsent: asyncio.Queue[bytes] = asyncio.Queue()
         self._unsent_bytes = 0
         self._heard = time.monotonic()
@@ -150,14 +153,14 @@ class _Line:
                 yield frame
 
     async def run(self, work: Coroutine[Any, Any, None]) -> None:
-        tasks = [asyncio.create_task(one) for one in (work, self._write(), self._until_silent())]
+        tasks = [asyncio.create_task(one) for one in (work, self._write(), self._until_over())]
         code, reason = 1000, ""
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
         except Failure as failure:
-            code, reason = _BAD_FRAME, failure.message[:100]
+            code, reason = _CODES.get(failure.code, _BAD_FRAME), failure.message[:100]
         except (WebSocketDisconnect, RuntimeError):
             pass
         finally:
@@ -174,9 +177,12 @@ class _Line:
             self._unsent_bytes -= len(data)
         raise Failure("over_limit", "it does not read")
 
-    async def _until_silent(self) -> None:
-        while (left := self._heard + SILENCE_S - time.monotonic()) > 0:
-            await asyncio.sleep(left)
+    async def _until_over(self) -> None:
+        """It was silent for too long, or its key was revoked."""
+        silent = False
+        while self._still() and not silent:
+            await asyncio.sleep(LOOK_S)
+            silent = time.monotonic() - self._heard > SILENCE_S
 
 
 def _after(prefix: str, offered: list[str]) -> str:

@@ -126,3 +126,11 @@ def test_a_short_secret_stops_the_daemon_with_what_to_do(tmp_path: Path):
     done = line.run("serve", "--port", "0")
     assert done.returncode == 2
     assert "HIVE_SECRET has 5 bytes and needs 32" in done.stderr
+
+
+def test_browser_debug(line: CommandLine):
+    assert "no tab is offered" in line.text("browser-debug", "list-tabs")
+    for kind in ("network", "console"):
+        done = line.run("browser-debug", kind, "nothing", "--since", "5", "--json")
+        assert json.loads(done.stdout)["error"]["code"] == "not_found"
+        assert "--limit" in line.text("browser-debug", kind, "--help")

@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "providers": {"cdp", "config", "errors"},
     "browser": {"cdp", "profiles", "result", "errors"},
     "guard": {"tool", "config", "result", "tables", "written", "errors"},
-    "tools": {"browser", "profiles", "tool", "result", "errors"},
+    "tools": {"browser", "hub.own", "hub.words", "profiles", "tool", "result", "errors"},
     "call": {"browser", "guard.policy", "tool", "result", "errors"},
     "envelope": set(),
     "aiming": {"browser", "guard", "tool"},
@@ -43,6 +43,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "gate": {
         "aiming",
         "call",
+        "cocoons",
+        "hub",
         "telling",
         "timing",
         "permitting",

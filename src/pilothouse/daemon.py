@@ -209,6 +209,7 @@ async def run(
         forbidden_ports=own_ports,
         rates=rates,
     )
+    gate.hub = proxy.hub
     mcp = _Mcp(gate, defaults, extras)
     presence = Presence(stop)
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)

@@ -30,7 +30,8 @@ class Entries(msgspec.Struct):
     entries: list[dict[str, Any]]
 
 
-@tool(Access.READ, example={})
+# What it tells lost its secrets in the hub; the handle is called `token`, and would be taken for one.
+@tool(Access.READ, example={}, reveals=True)
 async def browser_debug_list_tabs(debug: OwnDebug) -> Result[Offered]:
     """Tabs open for inspection through the debug proxy."""
     tabs = debug.tabs()

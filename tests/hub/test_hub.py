@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +80,9 @@ def world(tmp_path: Path) -> World:
 
 
 @pytest.fixture
-def soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hubs, "AWAY_S", 0.05)
     monkeypatch.setattr(hubs, "ASK_S", 0.1)
-    return
 
 
 def offered(world: World, user: str = "ann") -> tuple[Browser, str, str]:

@@ -31,16 +31,16 @@ class Hubbed:
         self.proxy = proxy
         self.secret = secret
 
-    def connect(self, *protocols: str, origin: str | None = None, **headers: str) -> connect:
+    def reach(self, *protocols: str, origin: str | None = None, **headers: str) -> connect:
         more: dict[str, Any] = {"subprotocols": ["pilothouse", *protocols]} if protocols else {}
         url = self.here.url.replace("http:", "ws:") + "/signaling"
         return connect(url, origin=origin, additional_headers=headers, max_size=None, **more)  # type: ignore[arg-type]
 
     def browser(self, key: str = "") -> connect:
-        return self.connect(f"pilothouse.key.{key}" if key else f"pilothouse.secret.{self.secret}", origin=ORIGIN)
+        return self.reach(f"pilothouse.key.{key}" if key else f"pilothouse.secret.{self.secret}", origin=ORIGIN)
 
     def client(self, key: str = "") -> connect:
-        return self.connect(Authorization=f"Bearer {key or self.here.agent}")
+        return self.reach(Authorization=f"Bearer {key or self.here.agent}")
 
     async def token(self, cocoon: str) -> str:
         async with self.proxy.client(cocoon) as page:
@@ -127,7 +127,7 @@ async def test_who_may_not_come_in(hubbed: Hubbed):
         ((f"pilothouse.key.{ANN}",), "null", {}),
     ):
         with pytest.raises(InvalidStatus) as caught:
-            await hubbed.connect(*protocols, origin=origin, **headers)
+            await hubbed.reach(*protocols, origin=origin, **headers)
         assert caught.value.response.status_code in (401, 403), (protocols, origin)
 
 

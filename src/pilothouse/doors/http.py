@@ -316,7 +316,7 @@ _LONG = (
 class Http(HttpToolsProtocol):
     """uvicorn waits for ever for a request's head, of any size, and keeps the blanks around header values."""
 
-    max_connections = MAX_CONNECTIONS
+    max_connections = 0  # as everywhere
     _deadline: asyncio.TimerHandle | None = None
     _head_size = 0
 
@@ -324,7 +324,7 @@ class Http(HttpToolsProtocol):
         super().connection_made(transport)
         # asyncio does so itself, but not for a listener made without naming TCP; each answer would wait 40 ms.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if len(self.connections) > self.max_connections:
+        if len(self.connections) > (self.max_connections or MAX_CONNECTIONS):
             transport.write(_last_words(*_CROWDED))
             transport.close()
         else:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from pilothouse.guard.rules import Rules, read_rules
+from pilothouse.guard.rules import read_rules
 from tests.extension.differs import mark
 from tests.extension.neighbour import in_own_chrome
 from tests.house import Agent, House
@@ -81,5 +81,6 @@ def home(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 async def say(house: House) -> AsyncIterator[Callable[[str], None]]:
     """Another policy, until the end of the test. Those who follow it need the loop, then too."""
+    before = house.policy.rules
     yield lambda text: house.policy.replace(read_rules(text))
-    house.policy.replace(Rules())
+    house.policy.replace(before)

@@ -225,6 +225,7 @@ class Remotes:
         self._shared: dict[Source, asyncio.Task[RemoteBrowser]] = {}
         self._left: dict[Source, deque[asyncio.Task[RemoteBrowser]]] = {}
         self._every: set[RemoteBrowser] = set()
+        self._coming = 0
         self._closing = False
 
     def pick(self, name: str) -> str:
@@ -265,6 +266,11 @@ class Remotes:
                     browser.release()
             raise
         return context
+
+    @property
+    def waiting(self) -> int:
+        """How many browsers were asked for and have not come."""
+        return self._coming
 
     def running(self) -> list[RemoteBrowser]:
         return [one for one in self._every if one.alive]
@@ -342,7 +348,11 @@ class Remotes:
         return task.result()
 
     async def _connected(self, source: Source) -> RemoteBrowser:
-        far = await source.connect()
+        self._coming += 1
+        try:
+            far = await source.connect()
+        finally:
+            self._coming -= 1
         browser = RemoteBrowser(far, source.name, share=source.share)
         self._every.add(browser)
         browser.connection.closed.add_done_callback(lambda _: self._every.discard(browser))

@@ -112,7 +112,7 @@ async def test_a_node_that_dies(afield: House, hub: Hub, site: PageServer) -> No
         for agent in (one, two):
             await agent.call("navigate", url=site.url("small.html"))
         alive = {
-            agent: asyncio.create_task(agent.call("wait_for", text="never", timeout_ms=8000)) for agent in (one, two)
+            agent: asyncio.create_task(agent.call("wait_for", text="never", timeout_ms=15_000)) for agent in (one, two)
         }
         hub.kill(hub.nodes[0])
         ended = [await _code(task) for task in alive.values()]

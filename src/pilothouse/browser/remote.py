@@ -21,8 +21,9 @@ from pilothouse.errors import Failure
 
 log = logging.getLogger(__name__)
 
-PULSE_S = 5.0
-PULSE_PATIENCE_S = 15.0  # with the pause before it less than a call's own deadline
+PULSE_S = 2.0
+OVERDUE_S = 3.0  # a call that ends its wait now was waiting for a browser that is not there
+SILENCE_S = 8.0  # after which it is given up; with the pause before it, well below a call's own deadline
 START_S = 20.0
 TELL_EVERY_S = 1.0
 SPARE_S = 30.0  # for so long a browser that came after its caller had gone waits for the next
@@ -78,6 +79,7 @@ class RemoteBrowser(Browser):
         self.name = name
         self.share = share
         self.folder = far.downloads
+        self._asked_at = 0.0
         self._releasing: asyncio.Task[None] | None = None
         self._lingering: asyncio.TimerHandle | None = None
         self._pulse = asyncio.create_task(self._feel_pulse())
@@ -144,20 +146,21 @@ class RemoteBrowser(Browser):
         separator = "\\" if "\\" in found[1] else "/"
         return f"{found[1].strip(chr(34)).rstrip(separator)}{separator}pilothouse-downloads"
 
+    def silence(self) -> float:
+        """For how many seconds it has owed an answer."""
+        return asyncio.get_running_loop().time() - self._asked_at if self._asked_at else 0.0
+
     async def _feel_pulse(self) -> None:
-        """A socket may be dead for minutes before anybody says so."""
+        """A socket may be dead for minutes before anybody says so: a hub keeps it open when the node behind it dies
+        (M). Whatever is heard counts: a large answer may keep the small one waiting."""
         while self.alive:
             await asyncio.sleep(PULSE_S)
-            try:
-                await self.root.send("Browser.getVersion", timeout=PULSE_PATIENCE_S)
-            except ProtocolError:
-                continue  # that is an answer
-            except Failure as failure:
-                if failure.code == "timeout":
-                    log.warning("the browser at %s is silent: given up", self.name)
-                    self._lost(f"nothing was heard of it for {PULSE_PATIENCE_S:g} s")
-                    self.release()
-                return
+            heard, self._asked_at = self.connection.heard, asyncio.get_running_loop().time()
+            await asyncio.wait([self.root.post("Browser.getVersion", timeout=SILENCE_S)])
+            if self.alive and self.connection.heard == heard:
+                log.warning("the browser at %s is silent: given up", self.name)
+                self.connection.abandon(f"nothing was heard of it for {SILENCE_S:g} s")
+            self._asked_at = 0.0
 
 
 class RemoteContext(Context):
@@ -179,11 +182,22 @@ class RemoteContext(Context):
         place: dict[str, Any] = {"behavior": "allowAndName", "downloadPath": where} if where else {"behavior": "deny"}
         self.browser.root.post("Browser.setDownloadBehavior", browserContextId=self.id, eventsEnabled=True, **place)
 
+    def absence(self) -> Failure | None:
+        silence = self._remote_browser.silence()
+        if silence < OVERDUE_S:
+            return None
+        return Failure(
+            "browser_gone",
+            f"nothing has been heard of the browser at {self._remote_browser.name} for {silence:.0f} s",
+            suggestions=["look before you repeat it: it may have been done", "the next call may get another browser"],
+        )
+
     async def close(self) -> None:
         for task in tuple(self._bringing):
             task.cancel()
+        alive = self.browser.alive
         await super().close()
-        if not self._remote_browser.share:
+        if alive and not self._remote_browser.share:  # one that is gone is given back by itself
             await asyncio.shield(self._remote_browser.release())
 
     def download_begins(self, tab: Any, params: dict[str, Any]) -> None:

@@ -28,7 +28,10 @@ _ADD = """function (key, at, name, type, part) {
   if (!kept.has(key)) kept.set(key, []);
   const files = kept.get(key);
   files[at] ??= { name, type, parts: [] };
-  files[at].parts.push(Uint8Array.from(atob(part), (c) => c.charCodeAt(0)));
+  if (Uint8Array.fromBase64) return void files[at].parts.push(Uint8Array.fromBase64(part));
+  const text = atob(part), bytes = new Uint8Array(text.length);
+  for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index);
+  files[at].parts.push(bytes);
 }"""
 _PUT = """function (key) {
   const carried = new DataTransfer();

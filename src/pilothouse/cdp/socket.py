@@ -22,9 +22,6 @@ class Refused(Failure):
         super().__init__("browser_gone", f"no browser answers at {url}: {error}")
         self.why = _why(error)
 
-    def __str__(self) -> str:
-        return self.why
-
 
 class Socket:
     """Frames are queued and written by one task: `send` never waits, order is kept."""

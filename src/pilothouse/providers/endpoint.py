@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from pilothouse.cdp.connection import Connection
+from pilothouse.cdp.connection import Connection, ProtocolError
 from pilothouse.cdp.socket import Refused, Socket
 from pilothouse.config import Endpoint
 from pilothouse.errors import Failure
@@ -47,19 +47,32 @@ class EndpointSource:
         self._reveal = reveal
 
     async def connect(self) -> Far:
-        address, headers = self._revealed()
+        address, headers = self.written_out()
         try:
             if urlsplit(address).scheme in ("http", "https"):
                 address = await discovered(address, headers)
             socket = await Socket.open(address, headers)
-        except (http.Unreachable, Refused) as error:
+        except http.Unreachable as error:
             raise self._gone(str(error)) from None
+        except Refused as refused:
+            raise self._gone(refused.why) from None
         return Far(Connection(socket), self._endpoint.downloads)
+
+    async def examined(self) -> str:
+        """What is there, in a line; `Failure` if nobody is."""
+        far = await self.connect()
+        try:
+            told = await far.connection.root.send("Browser.getVersion", timeout=DISCOVER_S)
+            return str(told.get("product", ""))[:100]
+        except ProtocolError:
+            return "a browser that does not tell its version"
+        finally:
+            await far.release()
 
     async def standing(self) -> str:
         return f"waiting for the endpoint {self.name}"
 
-    def _revealed(self) -> tuple[str, dict[str, str]]:
+    def written_out(self) -> tuple[str, dict[str, str]]:
         given, origin = self._endpoint, origin_of(self._endpoint.url)
         headers = {name: self._reveal(value, origin) for name, value in given.headers.items()}
         if any(char in text for item in headers.items() for text in item for char in "\r\n\0"):

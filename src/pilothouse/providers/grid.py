@@ -102,9 +102,20 @@ class GridSource:
             ending = asyncio.ensure_future(self.end(made.sessionId))
             ending.add_done_callback(_noted)
             if isinstance(error, Refused):
-                raise _gone(f"its browser cannot be driven: {error}") from None
+                raise _gone(f"its browser cannot be driven: {error.why}") from None
             raise
         return GridFar(self, made.sessionId, Connection(socket))
+
+    async def examined(self) -> str:
+        """What it has, in a line; `Failure` if it is not there, or has nothing."""
+        try:
+            now = await self.counts()
+        except http.Unreachable as error:
+            raise _gone(str(error)) from None
+        if not now.maxSession:
+            raise _gone("no node has joined it")
+        waiting = f", {now.sessionQueueSize} waiting" if now.sessionQueueSize else ""
+        return f"{now.nodeCount} nodes, {now.sessionCount} of {now.maxSession} places taken{waiting}"
 
     async def standing(self) -> str:
         """How long the queue is, for who waits in it."""

@@ -134,11 +134,13 @@ async def _code(task: "asyncio.Task[object]") -> str:
 
 
 async def _patient(agent: Agent, url: str) -> str:
+    said = ""
     for _ in range(5):
         answer = await agent.ask("navigate", url=url)
         if not answer.failed:
             return answer.text
-    raise AssertionError(answer.text)
+        said = answer.text
+    raise AssertionError(said)
 
 
 async def test_no_grid_there(afield: House) -> None:

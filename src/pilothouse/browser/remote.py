@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 PULSE_S = 2.0
 OVERDUE_S = 3.0  # a call that ends its wait now was waiting for a browser that is not there
-SILENCE_S = 8.0  # after which it is given up; with the pause before it, well below a call's own deadline
+SILENCE_S = 15.0  # after which it is given up: a Grid that starts eight browsers on two cores was silent for eight (M)
 START_S = 20.0
 TELL_EVERY_S = 1.0
 SPARE_S = 30.0  # for so long a browser that came after its caller had gone waits for the next

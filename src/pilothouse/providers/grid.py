@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 NAME = "grid"
 ASK_S = 5.0
-RELEASE_S = 10.0
+RELEASE_S = 30.0
 _COUNTS = b'{"query": "{ grid { sessionQueueSize sessionCount maxSession nodeCount } }"}'
 
 

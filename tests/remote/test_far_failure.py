@@ -49,7 +49,7 @@ async def test_a_wire_that_is_cut_without_a_word(tmp_path: Path, afar: Afar, sit
             with pytest.raises(Failure) as gone:
                 await waiting
             assert gone.value.code == "browser_gone"
-            assert "nothing was heard" in gone.value.message
+            assert "heard of" in gone.value.message
             assert time.monotonic() - began < 20
             line.cut = False
             assert not (await agent.ask("navigate", url=site.url("small.html"))).failed

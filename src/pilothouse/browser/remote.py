@@ -6,6 +6,7 @@ browser of which nothing is heard any more is given up, so that nobody waits lon
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import re
 from collections import deque
@@ -22,6 +23,7 @@ from pilothouse.errors import Failure
 log = logging.getLogger(__name__)
 
 PULSE_S = 2.0
+IDLE_TURNS = 10  # of these, while nobody waits for anything
 OVERDUE_S = 3.0  # a call that ends its wait now was waiting for a browser that is not there
 SILENCE_S = 15.0  # after which it is given up: a Grid that starts eight browsers on two cores was silent for eight (M)
 START_S = 20.0
@@ -153,14 +155,18 @@ class RemoteBrowser(Browser):
     async def _feel_pulse(self) -> None:
         """A socket may be dead for minutes before anybody says so: a hub keeps it open when the node behind it dies
         (M). Whatever is heard counts: a large answer may keep the small one waiting."""
-        while self.alive:
+        for turn in itertools.count(1):
             await asyncio.sleep(PULSE_S)
+            if not self.connection.waits and turn % IDLE_TURNS:
+                continue  # two thousand idle browsers would ask a thousand times a second
             heard, self._asked_at = self.connection.heard, asyncio.get_running_loop().time()
             await asyncio.wait([self.root.post("Browser.getVersion", timeout=SILENCE_S)])
             if self.alive and self.connection.heard == heard:
                 log.warning("the browser at %s is silent: given up", self.name)
                 self.connection.abandon(f"nothing was heard of it for {SILENCE_S:g} s")
             self._asked_at = 0.0
+            if not self.alive:
+                return
 
 
 class RemoteContext(Context):

@@ -161,6 +161,11 @@ class Connection:
     async def close(self) -> None:
         await self._transport.close()
 
+    @property
+    def waits(self) -> bool:
+        """Whether anybody waits for an answer."""
+        return bool(self._pending)
+
     def abandon(self, reason: str) -> None:
         """Nothing will come any more, though nobody has said so."""
         self._lost(reason)

@@ -84,8 +84,12 @@ class Hub:
         self.until(lambda: len((self._status() or {}).get("nodes", [])) == nodes and self._status()["ready"])  # type: ignore[index]
 
     def sessions(self) -> list[str]:
+        return [one["sessionId"] for one in self.told()]
+
+    def told(self) -> list[dict[str, Any]]:
+        """What the hub says of the sessions that it has."""
         slots = [slot for node in (self._status() or {}).get("nodes", []) for slot in node["slots"]]
-        return [slot["session"]["sessionId"] for slot in slots if slot["session"]]
+        return [slot["session"] for slot in slots if slot["session"]]
 
     def kill(self, process: "subprocess.Popen[bytes]") -> None:
         """With its drivers and browsers, as a machine that loses power."""

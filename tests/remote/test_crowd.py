@@ -75,4 +75,4 @@ async def test_all_are_served_in_turn(tmp_path: Path, hub: Hub, site: PageServer
     crowd = await crowded(tmp_path, hub, site)
     assert (crowd.served, crowd.lost) == (CROWD, [])
     assert any("8 of 8 places are taken" in said for said in crowd.queue)
-    await asyncio.to_thread(hub.until, lambda: not hub.sessions(), 20)
+    await asyncio.to_thread(hub.until, lambda: not hub.sessions(), 60)

@@ -33,14 +33,16 @@ class Socket:
         self._on_close: Callable[[str], None] | None = None
 
     @classmethod
-    async def open(cls, url: str, headers: Mapping[str, str] | None = None) -> "Socket":
+    async def open(
+        cls, url: str, headers: Mapping[str, str] | None = None, *, timeout_s: float = OPEN_TIMEOUT_S
+    ) -> "Socket":
         try:
             websocket = await connect(
                 url,
                 additional_headers=dict(headers or {}),
                 max_size=MAX_FRAME_BYTES,
                 compression=None,
-                open_timeout=OPEN_TIMEOUT_S,
+                open_timeout=timeout_s,
                 proxy=None,
                 # Whether the browser lives is asked of the browser itself (browser.remote): a proxy between would pong.
                 ping_interval=None,
@@ -86,7 +88,7 @@ def _why(error: Exception) -> str:
     if isinstance(error, InvalidStatus):
         return f"it answers with status {error.response.status_code}"
     if isinstance(error, TimeoutError):
-        return f"no answer in {OPEN_TIMEOUT_S} s"
+        return "no answer in time"
     if isinstance(error, OSError):
         return (error.strerror or type(error).__name__).lower()
     return "what answers there is no browser"

@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 NAME = "grid"
 ASK_S = 5.0
+OPEN_S = 25.0  # a Grid that starts eight browsers on two cores took more than ten (M)
 RELEASE_S = 30.0
 _COUNTS = b'{"query": "{ grid { sessionQueueSize sessionCount maxSession nodeCount } }"}'
 
@@ -97,7 +98,7 @@ class GridSource:
         made = await self._made()
         address = self._here(made.capabilities.cdp, made.sessionId)
         try:
-            socket = await Socket.open(address, self._headers())
+            socket = await Socket.open(address, self._headers(), timeout_s=OPEN_S)
         except BaseException as error:
             ending = asyncio.ensure_future(self.end(made.sessionId))
             ending.add_done_callback(_noted)

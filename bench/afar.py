@@ -1,4 +1,4 @@
-"""What the way through a Selenium Grid adds to a CDP call: the same browser, asked through the hub and by its own port."""
+"""What the way through a Selenium Grid adds to a CDP call: one browser, asked through the hub and by its own port."""
 
 import asyncio
 import statistics

@@ -1,5 +1,4 @@
-"""Forty sessions asked for at once on two nodes of four places: all are served in turn, and a node that dies in the
-middle costs only what was on it."""
+"""Forty sessions asked for at once on two nodes of four places: all are served in turn, none is lost."""
 
 import asyncio
 from collections.abc import Iterator
@@ -30,7 +29,6 @@ class Crowd:
         self.house = house
         self.site = site
         self.served = 0
-        self.lost: list[str] = []
         self.queue: list[str] = []
 
     async def visitor(self, number: int) -> None:
@@ -41,9 +39,6 @@ class Crowd:
             for page in ("small.html", "upload.html"):
                 url = self.site.url(f"{page}?{number}")
                 answer = await agent.ask("navigate", url=url)
-                if answer.failed and answer.data["error"]["code"] == "browser_gone":
-                    self.lost.append(answer.text)
-                    return
                 assert not answer.failed, answer.text
                 assert (await agent.call("get_page_state"))["url"] == url
         self.served += 1
@@ -52,27 +47,18 @@ class Crowd:
         self.queue.append(message)
 
 
-async def crowded(folder: Path, hub: Hub, site: PageServer, *, kill_at: int = 0) -> Crowd:
+async def crowded(folder: Path, hub: Hub, site: PageServer) -> Crowd:
     house = furnished(folder, grid=hub.config())
     house.sessions._max_sessions = CROWD
     crowd = Crowd(house, site)
-
-    async def kill() -> None:
-        while crowd.served < kill_at:
-            await asyncio.sleep(0.05)
-        hub.kill(hub.nodes[-1])
-
-    killing = asyncio.create_task(kill()) if kill_at else None
     async with asyncio.timeout(400):
         await asyncio.gather(*(crowd.visitor(number) for number in range(CROWD)))
-    if killing:
-        await killing
     await house.close()
     return crowd
 
 
 async def test_all_are_served_in_turn(tmp_path: Path, hub: Hub, site: PageServer) -> None:
     crowd = await crowded(tmp_path, hub, site)
-    assert (crowd.served, crowd.lost) == (CROWD, [])
+    assert crowd.served == CROWD
     assert any("8 of 8 places are taken" in said for said in crowd.queue)
     await asyncio.to_thread(hub.until, lambda: not hub.sessions(), 60)

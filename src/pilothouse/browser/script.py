@@ -47,7 +47,12 @@ async def evaluate(
     script = _Script(tab, frame, element, args, world, timeout)
     turns: list[asyncio.Future[int]] = []
     script.on_sent = lambda: turns.append(asyncio.ensure_future(turn(mark)))
-    reply = await script.run(expression)
+    try:
+        reply = await script.run(expression)
+    except BaseException:
+        for one in turns:
+            one.cancel()
+        raise
     # The page's next turns were asked for in one breath with the script. Answered before it, they came before its end.
     behind = turns[-1] if turns and not turns[-1].done() else None
     await settle_script(tab, mark, behind)

@@ -4,7 +4,7 @@ Above: input, fill, capture, tools. Below: tab, frames, refs, world.
 """
 
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 

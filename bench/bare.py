@@ -193,8 +193,9 @@ class BareCdp(Driver):
     def navigate(self, url: str) -> None:
         self.run(self._page.navigate(url))
 
-    def watch_network(self, on: bool) -> None:
-        self.run(_done(self._page.post("Network.enable" if on else "Network.disable")))
+    def watch_network(self) -> None:
+        """Be told of every request from now on."""
+        self._loop.run_until_complete(self._page.post("Network.enable"))
 
     def back(self) -> None:
         self.run(self._page.back())
@@ -263,7 +264,3 @@ class BareCdp(Driver):
             return clients * laps / took
 
         return self.run(all_at_once())
-
-
-async def _done(answer: asyncio.Future[dict[str, Any]]) -> None:
-    await answer

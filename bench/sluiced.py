@@ -1,4 +1,4 @@
-"""What the sluice, with a policy in force, adds to the time that a page takes to load.
+"""What the sluice alone, with a policy in force, adds to the time that a page takes to load; Fetch is no part of it.
 
 Two plain Chromes beside each other, told of every request: one goes straight to the server, the other through the
 product's own sluice, in a process of its own as the daemon is. They load in turn, page by page: the machine's moods
@@ -22,7 +22,7 @@ from pilothouse.guard.sluice import Sluice
 PAGES = 60
 THINK_S = 0.05
 PICTURES = 40
-_LOADED = (
+LOADED = (
     "(() => { const [page] = performance.getEntriesByType('navigation');"
     " return [page.loadEventStart - page.startTime, [...document.images].filter(i => i.naturalWidth).length] })()"
 )
@@ -37,7 +37,7 @@ def added(chrome: str, url: str) -> float:
     try:
         for one in both:
             one.start()
-            one.watch_network(True)
+            one.watch_network()
         taken = [[_load(one, f"{url}?{number}") for one in both] for number in range(PAGES)]
     finally:
         for one in both:
@@ -50,7 +50,7 @@ def added(chrome: str, url: str) -> float:
 def _load(driver: BareCdp, url: str) -> float:
     time.sleep(THINK_S)
     driver.navigate(url)
-    took, pictures = driver.evaluate(_LOADED)
+    took, pictures = driver.evaluate(LOADED)
     if pictures != PICTURES:
         raise RuntimeError(f"{pictures} pictures came, not {PICTURES}")
     return took

@@ -20,7 +20,7 @@ from pilothouse.errors import Failure
 
 AIM_TIMEOUT_S = 5.0
 MAX_FRAME_DEPTH = 10
-MOMENT_S = 0.05
+MOMENT_S = 0.05  # in which nobody was asked or waited for
 
 Target = str | list[str]
 

@@ -169,6 +169,7 @@ async def _leaving(tab: Tab) -> AsyncGenerator[Mark]:
 
 @contextlib.asynccontextmanager
 async def _left(tab: Tab) -> AsyncGenerator[Mark]:
+    """The rest of leaving, for a page that is known to answer."""
     tab.crashed = False  # going anywhere brings a new renderer
     mark = Mark(tab, tab.frames.main)
     letting_go = asyncio.ensure_future(_let_go(tab, tab.document))

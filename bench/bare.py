@@ -111,8 +111,10 @@ class Page:
 class BareCdp(Driver):
     name = "bare CDP"
 
-    def __init__(self, chrome: str) -> None:
+    def __init__(self, chrome: str, proxy: str = "") -> None:
+        """`proxy`: everything goes through it, loopback too."""
         self._chrome = chrome
+        self._flags = [f"--proxy-server={proxy}", "--proxy-bypass-list=<-loopback>"] if proxy else []
         self._loop = uvloop.new_event_loop()
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -125,7 +127,7 @@ class BareCdp(Driver):
     def start(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="bench-chrome-")
         self._process = subprocess.Popen(
-            [self._chrome, *chrome_flags(), f"--user-data-dir={self._folder}"],
+            [self._chrome, *chrome_flags(), *self._flags, f"--user-data-dir={self._folder}"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,

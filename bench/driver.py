@@ -40,9 +40,6 @@ class Driver:
     def start(self) -> None: ...
     def close(self) -> None: ...
     def navigate(self, url: str) -> None: ...
-    def watch_network(self, on: bool) -> None:
-        """Be told of every request; servers always are."""
-
     def back(self) -> None: ...
     def evaluate(self, expression: str) -> Any: ...
     def find(self, spot: Spot) -> str: ...
@@ -152,9 +149,13 @@ class Ours(McpDriver):
     def home(self) -> str:
         return self._env["PILOTHOUSE_HOME"]
 
+    @property
+    def chrome(self) -> str:
+        return self._env["PILOTHOUSE_CHROME"]
+
     def without_policy(self) -> "Ours":
         """Another of ours, with a home and a daemon of its own, and no rule in force."""
-        return ours(self._env["PILOTHOUSE_CHROME"], policy="")
+        return ours(self.chrome, policy="")
 
     def end(self) -> None:
         """Our daemon outlives its clients by design; that of a run lived in a home of its own and goes with it."""

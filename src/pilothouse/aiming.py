@@ -15,6 +15,7 @@ from pilothouse.guard.policy import Aim
 from pilothouse.tool import Access, Tool
 
 _TARGETS = ("target", "ref", "to")
+_CLICKS = {"click", "double_click", "right_click", "click_ref"}
 _VALUES = {"text", "values", "files", "fields"}  # a tool that takes one of these fills, the others press
 
 
@@ -43,12 +44,12 @@ def pointing(tool: Tool, args: msgspec.Struct) -> Pointing | None:
     return Pointing(tuple(targets), fills=bool(_VALUES & given.keys()) or tool.name == "focus_ref", enters=enters)
 
 
-async def aimed(tab: Tab, tool: Tool, args: msgspec.Struct) -> Held | None:
-    """What the call points at, found and held for the tool that will run."""
+async def aimed(tab: Tab, tool: Tool, args: msgspec.Struct, *, at_once: bool) -> Held | None:
+    """What the call points at, found and held for the tool that will run. `at_once`: as far as is known, it may."""
     how = pointing(tool, args)
     if how is None:
         return None
-    held = Held(how)
+    held = Held(msgspec.structs.replace(how, clicks=at_once and tool.name in _CLICKS))
     await held.look(tab)
     return held
 

@@ -43,7 +43,7 @@ class Permits:
         if visit.tool and visit.tool.runner_name:  # it does nothing itself: each step is asked about
             return question
         weighed = self._policy.weigh(question)
-        if weighed[-1].verdict != "deny" and await self._aim(visit, args):
+        if weighed[-1].verdict != "deny" and await self._aim(visit, args, at_once=weighed[-1].verdict == "allow"):
             visit.question = question = self._question(visit, args)
             weighed = self._policy.weigh(question)
         visit.decision = weighed[-1]
@@ -70,21 +70,21 @@ class Permits:
         urls = [[one] if "://" in one else self._policy.guarded(options.browser, options.mode, one) for one in told]
         visit.touches = tuple(dict.fromkeys(url for some in urls for url in some))
 
-    async def _aim(self, visit: Visit, args: msgspec.Struct) -> bool:
+    async def _aim(self, visit: Visit, args: msgspec.Struct, *, at_once: bool) -> bool:
         """What it points at, if that matters to the policy; whether anything was found."""
         tab, session = visit.tab, visit.session
         if tab is None or session is None or not self._policy.wants_aims(session.options.browser, session.options.mode):
             return False
-        await self._timing.bounded(visit, args, self._look(visit, tab, args))
+        await self._timing.bounded(visit, args, self._look(visit, tab, args, at_once=at_once))
         return visit.held is not None
 
-    async def _look(self, visit: Visit, tab: Tab, args: msgspec.Struct) -> None:
+    async def _look(self, visit: Visit, tab: Tab, args: msgspec.Struct, *, at_once: bool) -> None:
         assert visit.tool
         if pointing(visit.tool, args) is None:
             return
         if visit.tool.live:
             await tab.ready(self._timing.left_s(visit, args))
-        visit.held = await aimed(tab, visit.tool, args)
+        visit.held = await aimed(tab, visit.tool, args, at_once=at_once)
 
     def _question(self, visit: Visit, args: msgspec.Struct) -> Question:
         assert visit.tool

@@ -12,15 +12,14 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser.frames import Frame
-from pilothouse.browser.input import CHECK_TIMEOUT_S, owner_in, raise_if_unfit
-from pilothouse.browser.locate import Element, find
+from pilothouse.browser.input import CHECK_TIMEOUT_S, MOMENT_S, owner_in, raise_if_unfit
+from pilothouse.browser.locate import Element, Spot, find
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import World
 from pilothouse.errors import Failure
 
 AIM_TIMEOUT_S = 5.0
 MAX_FRAME_DEPTH = 10
-MOMENT_S = 0.05  # in which nobody was asked or waited for
 
 Target = str | list[str]
 
@@ -46,6 +45,7 @@ class Pointing(msgspec.Struct, frozen=True):
     keys: bool = False
     enters: bool = False  # Enter is pressed, there or in the last target
     dialog: bool = False
+    clicks: bool = False  # the one target is pressed, now, unless somebody has to be asked
 
     @property
     def presses(self) -> bool:
@@ -134,7 +134,7 @@ class Held:
         sights: list[Sight] = []
         for world in {element.world.uid: element.world for _, element in found}.values():
             mine = [(key, element) for key, element in found if element.world is world]
-            answers = await _ask(world, [element for _, element in mine], self.pointing)
+            answers = await _seen(world, [element for _, element in mine], self.pointing)
             for (key, element), answer in zip(mine, answers, strict=True):
                 raise_if_unfit(element, answer)
                 self._elements[key] = _sealed(element, answer)
@@ -150,6 +150,12 @@ class Held:
         return _told(answer["then"])
 
 
+async def _seen(world: World, elements: list[Element], pointing: Pointing) -> list[dict[str, Any]]:
+    if not pointing.clicks:
+        return await _ask(world, elements, pointing)
+    return [await world.call("aimToPress", one.local, timeout=AIM_TIMEOUT_S) for one in elements]
+
+
 async def _ask(
     world: World, elements: list[Element], pointing: Pointing, *, enter: bool = False
 ) -> list[dict[str, Any]]:
@@ -161,7 +167,8 @@ def _sealed(element: Element, answer: dict[str, Any]) -> Element:
     """A twin that stands in for the element is judged, and held, in its place."""
     raise_if_unfit(element, answer)
     note = "it was re-rendered; its unique twin was used" if answer.get("twin") else element.note
-    return msgspec.structs.replace(element, local=answer["local"], note=note, seal=answer["seal"])
+    spot = Spot(answer["spot"], time.monotonic()) if "spot" in answer else None
+    return msgspec.structs.replace(element, local=answer["local"], note=note, seal=answer["seal"], spot=spot)
 
 
 async def _focused(tab: Tab, *, enter: bool) -> dict[str, Any]:

@@ -5,6 +5,7 @@ half-way leaves nothing pressed.
 """
 
 import asyncio
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,6 +21,7 @@ from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
 
 CHECK_TIMEOUT_S = 8.0
+MOMENT_S = 0.05  # in which nobody was asked or waited for
 TAKEN_S = 10.0  # a page that has not taken an input by then hangs
 CHARACTERS_PER_S = 10_000  # that even a slow page takes
 _MODIFIERS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
@@ -55,12 +57,19 @@ async def aim(tab: Tab, element: Element, *, enabled: bool = True, on_page: bool
     `on_page` counts from the corner of the page, whatever process the element's frame runs in: a movement from one
     frame to another needs one system for both ends.
     """
-    options = {"enabled": enabled, "seal": element.seal}
-    spot = await element.world.call("check", element.local, options, timeout=CHECK_TIMEOUT_S)
+    spot = await _spot(element, enabled=enabled)
     raise_if_unfit(element, spot)
     inner, outer = await _on_channel(tab, element, spot["x"], spot["y"])
     channel = tab.channel if on_page else element.frame.channel
     return Aim(channel, *(outer if on_page else inner), spot["role"], spot["name"], note_of(element, spot))
+
+
+async def _spot(element: Element, *, enabled: bool) -> dict[str, Any]:
+    """What was seen when the press was judged, if that was a moment ago; else what is there now."""
+    if enabled and element.spot and time.monotonic() - element.spot.at < MOMENT_S:
+        return element.spot.told
+    options = {"enabled": enabled, "seal": element.seal}
+    return await element.world.call("check", element.local, options, timeout=CHECK_TIMEOUT_S)
 
 
 async def middle(tab: Tab, element: Element) -> Point:

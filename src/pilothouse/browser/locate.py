@@ -4,7 +4,7 @@ Above: input, fill, capture, tools. Below: tab, frames, refs, world.
 """
 
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -19,9 +19,16 @@ from pilothouse.result import quoted
 LOCATE_TIMEOUT_S = 10.0
 
 
+class Spot(msgspec.Struct, frozen=True):
+    """What was said of a press, and when."""
+
+    told: dict[str, Any]
+    at: float
+
+
 class Element(msgspec.Struct, frozen=True):
     """One element of one document. `note` tells what the caller should know about how it was found; `seal` what it was
-    judged by, and has to be still when something is done to it."""
+    judged by, and has to be still when something is done to it; `spot` where it was to be pressed then."""
 
     frame: Frame
     world: World
@@ -29,6 +36,7 @@ class Element(msgspec.Struct, frozen=True):
     ref: str
     note: str = ""
     seal: str = ""
+    spot: Spot | None = None
 
 
 class Hold(Protocol):

@@ -3,13 +3,15 @@
 Above: tools. Below: locate, cdp.
 """
 
+import asyncio
 import re
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.locate import Element, locate
-from pilothouse.browser.settle import Mark, settle_script
+from pilothouse.browser.settle import Mark, settle_script, turn
 from pilothouse.browser.tab import Tab
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
@@ -42,8 +44,18 @@ async def evaluate(
     element = await locate(tab, target) if target else None
     frame = element.frame if element else tab.frame or tab.frames.main
     mark = Mark(tab, frame)
-    reply = await _Script(tab, frame, element, args, world, timeout).run(expression)
-    await settle_script(tab, mark)
+    script = _Script(tab, frame, element, args, world, timeout)
+    turns: list[asyncio.Future[int]] = []
+    script.on_sent = lambda: turns.append(asyncio.ensure_future(turn(mark)))
+    try:
+        reply = await script.run(expression)
+    except BaseException:
+        for one in turns:
+            one.cancel()
+        raise
+    # The page's next turns were asked for in one breath with the script. Answered before it, they came before its end.
+    behind = turns[-1] if turns and not turns[-1].done() else None
+    await settle_script(tab, mark, behind)
     return _value(reply)
 
 
@@ -66,6 +78,7 @@ class _Script:
         self._world = world
         self._timeout = timeout
         self._names = "element, ...args" if element else "...args"
+        self.on_sent: Callable[[], None] = lambda: None
 
     async def run(self, source: str) -> dict[str, Any]:
         expression = source.rstrip().rstrip(";")
@@ -119,7 +132,7 @@ class _Script:
         arguments: list[dict[str, Any]] = [{"value": one} for one in self._args]
         if self._element:
             arguments.insert(0, {"objectId": await _in_context(self._element, number)})
-        return await self._frame.channel.send(
+        answer = self._frame.channel.post(
             "Runtime.callFunctionOn",
             functionDeclaration=f"async (...given) => {_PLAIN.replace(chr(10), '')}(await ({declaration})(...given))",
             arguments=arguments,
@@ -129,6 +142,8 @@ class _Script:
             userGesture=True,
             timeout=self._timeout,
         )
+        self.on_sent()
+        return await answer
 
 
 def is_function(expression: str) -> bool:

@@ -6,6 +6,7 @@ changes until they rest. What a late timer may still do is waited out by the nex
 """
 
 import asyncio
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
 from pilothouse.browser.frames import Frame
@@ -44,11 +45,14 @@ async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S) -> bool:
     return await _follow(tab, mark, loop.time() + timeout)
 
 
-async def settle_script(tab: "Tab", mark: Mark) -> None:
-    """After a caller's own script, which most often only reads: a window is kept open only if it had an effect."""
+async def settle_script(tab: "Tab", mark: Mark, turned: Awaitable[int] | None = None) -> None:
+    """After a caller's own script, which most often only reads: a window is kept open only if it had an effect.
+
+    `turned`: turns of the page that were asked for behind the script already.
+    """
     loop = asyncio.get_running_loop()
     mark.acted_at = loop.time()
-    if await _follow(tab, mark, loop.time() + NAVIGATION_S):
+    if await _follow(tab, mark, loop.time() + NAVIGATION_S, turned):
         tab.mark = mark
 
 
@@ -73,13 +77,14 @@ def _busy(tab: "Tab", mark: Mark) -> bool:
     return tab.navigating or not tab.document.dom_ready or bool(_open_requests(tab, mark))
 
 
-async def _follow(tab: "Tab", mark: Mark, end: float) -> bool:
+async def _follow(tab: "Tab", mark: Mark, end: float, turned: Awaitable[int] | None = None) -> bool:
     """Until the page rests; whether there was anything to wait for."""
     loop = asyncio.get_running_loop()
     effect = False
     requests_end = loop.time() + REQUESTS_S  # for all of them together: some pages never stop asking
     while not (tab.dialog or tab.closed or tab.crashed):
-        effect = bool(await _tick(mark)) or effect
+        effect = bool(await (turned or turn(mark))) or effect
+        turned = None
         if tab.navigating or tab.document is not mark.document:
             await _new_document(tab, end - loop.time())
             return True
@@ -106,7 +111,7 @@ def _open_requests(tab: "Tab", mark: Mark) -> list[Request]:
     return [one for one in tab.network.awaited(mark.last_request) if one.id not in mark.given_up]
 
 
-async def _tick(mark: Mark) -> int:
+async def turn(mark: Mark) -> int:
     """Some turns of the frame's page, until it rests; how many changes it saw."""
     if mark.frame.world is None:
         return 0

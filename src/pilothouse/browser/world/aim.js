@@ -152,6 +152,15 @@ ph.aims = (numbers, { fills = false, enter = false } = {}) => withNames(() => nu
   const then = enter ? enterSights(fieldOf(el)) : [];
   return { local: found.twin || n, twin: found.twin, sights, seal: sealed(sights), then, enterSeal: sealed(then) };
 }));
+// The same of one that is about to be pressed, with where to press: both in one breath, so that a press that nobody has to
+// be asked about needs no second look. Without a spot it is not ready yet.
+ph.aimToPress = async (n) => {
+  const spot = await ph.check(n, { waitMs: 0 });
+  const [aim] = ph.aims([n]);
+  if (spot.fail || aim.fail) return aim;
+  const sights = pressSights(refs.get(aim.local), spot);
+  return { ...aim, sights, seal: sealed(sights), spot };
+};
 // What keys go to now. A frame that holds the focus is told by its element's ref: its own world has to be asked.
 ph.focusAim = ({ enter = false } = {}) => withNames(() => {
   const el = focusedElement();

@@ -8,11 +8,19 @@ import pytest
 import uvloop
 
 from pilothouse.guard.rules import read_rules
+from pilothouse.providers import launch
 from tests.house import Agent, House
 from tests.processes import kill_daemon
 from tests.server import PageServer
 
 HOSTILE = Path(__file__).parent / "hostile"
+
+# Chrome keeps one renderer in reserve, and throws it away whenever another context is used: with a context to each test
+# that is a tenth of all the work (M).
+launch._FLAGS = tuple(
+    f"{flag},SpareRendererForSitePerProcess" if flag.startswith("--disable-features=") else flag
+    for flag in launch._FLAGS
+)
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:

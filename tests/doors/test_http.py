@@ -211,7 +211,7 @@ async def test_a_session_resumes_its_own_answers_and_no_others(url: str) -> None
     others, other_first = await echo(url, "other", "words of another")
     assert "words of mine" in await resume(url, mine, my_first)
     assert "words of another" in await resume(url, others, other_first)
-    for number in range(1, 20):
+    for number in range(1, 8):
         assert "words of another" not in await resume(url, mine, str(number))
         assert "words of mine" not in await resume(url, others, str(number))
 

@@ -14,7 +14,7 @@ from tests.server import PageServer
 pytestmark = promise("B12", "A06")
 
 AGENTS = 10
-LAPS = 6
+LAPS = 3
 
 
 def work(agent: Agent, site: PageServer, name: str, times: list[float]) -> None:
@@ -86,8 +86,8 @@ def test_a_hung_page_delays_nobody_and_is_freed(
 def test_a_hanging_expression_is_stopped(agent: Agent, site: PageServer) -> None:
     agent.do("navigate", url=site.url("small.html"))
     began = time.monotonic()
-    assert agent.fail("evaluate_js", expression="(() => { while (1); })()") == "timeout"
-    assert time.monotonic() - began < 45
+    assert agent.fail("evaluate_js", expression="(() => { while (1); })()", timeout_ms=5_000) == "timeout"
+    assert time.monotonic() - began < 15
     assert agent.js("1 + 1") == 2, "the page is free again, not merely abandoned"
 
 

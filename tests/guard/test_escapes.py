@@ -62,8 +62,10 @@ class Held(NamedTuple):
 
     @property
     def ways(self) -> dict[str, Callable[[Web], str]]:
-        """Only a browser with a profile connects ahead."""
-        return {**WAYS, **AHEAD} if self.profile else WAYS
+        """Only a browser with a profile connects ahead; that the other ways exist is shown without one."""
+        if not self.profile:
+            return WAYS
+        return AHEAD if self.lets_pass else {**WAYS, **AHEAD}
 
     @property
     def lets_pass(self) -> bool:

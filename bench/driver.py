@@ -12,7 +12,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -153,9 +153,16 @@ class Ours(McpDriver):
     def chrome(self) -> str:
         return self._env["PILOTHOUSE_CHROME"]
 
-    def without_policy(self) -> "Ours":
-        """Another of ours, with a home and a daemon of its own, and no rule in force."""
-        return ours(self.chrome, policy="")
+    @contextlib.contextmanager
+    def another(self, policy: str) -> Generator["Ours"]:
+        """Another of ours, with a home, a daemon and a policy of its own."""
+        one = ours(self.chrome, policy)
+        one.start()
+        try:
+            yield one
+        finally:
+            one.close()
+            one.end()
 
     def end(self) -> None:
         """Our daemon outlives its clients by design; that of a run lived in a home of its own and goes with it."""
@@ -337,6 +344,9 @@ POLICY = "\n".join(
         ("evil.example", "false"),
     ]
 )
+
+# The same, of somebody who wants to be asked: then each document is held in the browser until it is judged.
+ASKING = f'default = "ask"\n{POLICY}'
 
 
 def ours(chrome: str, policy: str = POLICY) -> Ours:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from bench import sluiced
-from bench.driver import Cannot, Driver, Ours, Spot
+from bench.driver import ASKING, POLICY, Cannot, Driver, Ours, Spot
 from bench.tokens import count_tokens
 
 Url = Callable[[str], str]
@@ -236,14 +236,7 @@ def crowd(driver: Driver, url: Url) -> float:
 def page_load(driver: Driver, url: Url) -> float:
     """By the page's own clock, so that only the network between browser and server differs: ours goes through the
     sluice, with a policy in force."""
-    times: list[float] = []
-    for n in range(10):
-        time.sleep(THINK_S)
-        driver.navigate(url(f"gallery.html?{n}"))
-        took, pictures = driver.evaluate(sluiced.LOADED)
-        check(pictures == sluiced.PICTURES, f"{pictures} pictures came, not {sluiced.PICTURES}")
-        times.append(took)
-    return statistics.median(times)
+    return statistics.median(sluiced.load(driver, url(f"gallery.html?{n}")) for n in range(10))
 
 
 def sluice_cost(driver: Driver, url: Url) -> float:
@@ -257,9 +250,7 @@ def policy_cost(driver: Driver, url: Url) -> float:
     """What a call takes longer with a policy in force than without, one after the other on the same machine."""
     if not isinstance(driver, Ours):
         raise Cannot
-    without = driver.without_policy()
-    without.start()
-    try:
+    with driver.another(policy="") as without:
         both: tuple[Ours, ...] = (driver, without)
         taken: dict[Ours, list[float]] = {one: [] for one in both}
         for one in both:
@@ -270,9 +261,21 @@ def policy_cost(driver: Driver, url: Url) -> float:
         # The quickest tenth: what else the machine does makes calls slower, and never faster.
         quick = {one: statistics.quantiles(times, n=10)[0] for one, times in taken.items()}
         return max(quick[driver] - quick[without], 0.01)
-    finally:
-        without.close()
-        without.end()
+
+
+def policy_load(policy: str) -> Measure:
+    """How much longer a page with forty pictures takes to load under a policy than without one, by its own clock."""
+
+    def measure(driver: Driver, url: Url) -> float:
+        if not isinstance(driver, Ours):
+            raise Cannot
+        with driver.another(policy="") as without, driver.another(policy) as under:
+            both = (without, under)
+            taken = [[sluiced.load(one, url(f"gallery.html?{n}")) for one in both] for n in range(sluiced.PAGES)]
+        free, held = (statistics.median(times) for times in zip(*taken, strict=True))
+        return max((held / free - 1) * 100, 0.01)
+
+    return measure
 
 
 def memory(driver: Driver, url: Url) -> float:
@@ -297,6 +300,8 @@ ROWS = [
     Row("navigate, small", navigate, ratio=1.25, limit=75),
     Row("page load by its own clock, 40 pictures", page_load, ratio=1.1),
     Row("sluice, added to that", sluice_cost, "%", limit=10),
+    Row("policy, added to that", policy_load(POLICY), "%", limit=10),
+    Row("policy that asks, added to that", policy_load(ASKING), "%", limit=10),
     Row("policy, added to a call", policy_cost, limit=1, once=True),
     Row("back", back, ratio=1.6, limit=45),
     Row("wait for text, lateness", lateness, limit=6),

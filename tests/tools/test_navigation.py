@@ -57,11 +57,11 @@ async def posted(agent: Agent) -> list[dict[str, Any]]:
 
 
 @promise("D06")
-@pytest.mark.parametrize("policy", ["", '[[rules]]\nhost = "denied.test"\nread = false\n'])  # documents are held
+@pytest.mark.parametrize("policy", ["", '[[rules]]\nhost = "https://denied.test"\nread = false'])  # documents are held
 async def test_what_was_sent_is_not_sent_again(
     agent: Agent, site: PageServer, policy: str, say: Callable[[str], None]
 ) -> None:
-    say(policy)
+    say(f'template = "sandbox"\n{policy}')
     page = site.inline("<form method=post action=/echo><button>Go</button></form>")
     await agent.call("navigate", url=page)
     await agent.call("click", target="text=Go")
@@ -128,7 +128,7 @@ async def test_address_and_title(agent: Agent, site: PageServer) -> None:
 
 async def test_address_and_title_while_a_dialog_is_open(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
-    await agent.js("void setTimeout(() => alert(1))")
+    await agent.ask("evaluate_js", expression="void setTimeout(() => alert(1))")
     await agent.ask("wait_for_text", text="never", timeout_ms=1000)
     assert (await agent.call("get_current_url"))["url"] == site.url("small.html")
     assert (await agent.call("get_page_title"))["title"] == "Small"

@@ -1,0 +1,133 @@
+"""F01: a browser is paired by a person's code, once; what is kept of it opens nothing to whoever reads the file."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pilothouse.errors import Failure
+from pilothouse.guard.pairing import CODE_S, CODE_TRIES, MOST, Pairing
+from tests.promises import promise
+
+pytestmark = promise("F01")
+
+INSTALL = "11111111-2222-3333-4444-555555555555"
+OTHER = "99999999-2222-3333-4444-555555555555"
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def pairing(tmp_path: Path, clock: Clock) -> Pairing:
+    return Pairing(tmp_path, clock)
+
+
+def another(code: str) -> str:
+    return ("A" if code[0] != "A" else "B") + code[1:]
+
+
+def refused(pairing: Pairing, code: str) -> str:
+    with pytest.raises(Failure) as caught:
+        pairing.redeem(code)
+    assert caught.value.code == "unauthorized"
+    assert caught.value.suggestions
+    return caught.value.message
+
+
+def test_a_code_is_good_once_however_it_is_typed(pairing: Pairing):
+    pairing.redeem(pairing.new_code().lower().replace("-", ""))
+    code = pairing.new_code()
+    pairing.redeem(code)
+    assert "no pairing code is open" in refused(pairing, code)
+
+
+def test_a_code_ends_after_five_minutes(pairing: Pairing, clock: Clock):
+    code = pairing.new_code()
+    clock.now += CODE_S
+    assert "no pairing code is open" in refused(pairing, code)
+
+
+def test_wrong_tries_wear_a_code_out(pairing: Pairing):
+    code = pairing.new_code()
+    for _ in range(CODE_TRIES - 1):
+        assert refused(pairing, another(code)) == "that is not the code"
+    assert "void" in refused(pairing, another(code))
+    refused(pairing, code)
+
+
+@pytest.mark.parametrize("given", ["", "-", "ABCD", "ABCD-EFGH-JKLM", "ABCD–EFGH", "\ud800", "ÀBCD-EFGH", "A" * 10_000])
+def test_what_is_no_code_is_refused(pairing: Pairing, given: str):
+    pairing.new_code()
+    refused(pairing, given)
+
+
+def test_a_new_code_takes_the_place_of_the_last(pairing: Pairing):
+    first, second = pairing.new_code(), pairing.new_code()
+    refused(pairing, first)
+    pairing.redeem(second)
+
+
+def test_no_code_no_entry(pairing: Pairing):
+    refused(pairing, "ABCD-EFGH")
+
+
+def test_a_secret_is_known_again_and_not_kept(pairing: Pairing, tmp_path: Path):
+    paired, secret = pairing.add(INSTALL, "Anna's Chrome!")
+    assert paired.name == "anna-s-chrome"
+    assert pairing.who(secret) == paired
+    assert pairing.who(secret[:-1]) is None
+    assert pairing.who("\ud800") is None
+    file = tmp_path / "browsers.json"
+    assert secret not in file.read_text()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert Pairing(tmp_path).who(secret) == paired
+
+
+def test_each_browser_has_a_name_of_its_own(pairing: Pairing):
+    names = [
+        pairing.add(f"{n:08}-2222-3333-4444-555555555555", wish)[0].name for n, wish in enumerate(["", "Chrome", "  "])
+    ]
+    assert names == ["chrome", "chrome-2", "chrome-3"]
+
+
+def test_the_same_browser_paired_again_keeps_its_name_and_loses_its_old_secret(pairing: Pairing):
+    first, old = pairing.add(INSTALL, "work")
+    again, new = pairing.add(INSTALL, "other name")
+    assert (again.name, pairing.who(old), pairing.who(new)) == (first.name, None, again)
+    assert len(pairing.browsers()) == 1
+
+
+def test_what_is_forgotten_stays_out(pairing: Pairing):
+    _, gone = pairing.add(INSTALL, "work")
+    _, stays = pairing.add(OTHER, "home")
+    pairing.forget("work")
+    assert pairing.who(gone) is None
+    assert pairing.who(stays)
+    with pytest.raises(Failure, match="no browser work") as caught:
+        pairing.forget("work")
+    assert caught.value.suggestions == ["paired: home"]
+
+
+def test_there_is_an_end_to_how_many(pairing: Pairing):
+    for n in range(MOST):
+        pairing.add(f"{n:08}-2222-3333-4444-555555555555", "")
+    with pytest.raises(Failure) as caught:
+        pairing.new_code()
+    assert caught.value.code == "over_limit"
+
+
+def test_a_file_nobody_can_read_says_what_to_do(tmp_path: Path):
+    (tmp_path / "browsers.json").write_text(json.dumps({"browsers": [{"name": 1}]}))
+    with pytest.raises(Failure) as caught:
+        Pairing(tmp_path)
+    assert "pair them again" in caught.value.suggestions[0]

@@ -1,7 +1,7 @@
 // Pages that are never shared, attached or opened, whatever anybody asks: Chrome's own, extensions' (ours above all, or
 // an agent could press its own buttons), the Web Store, and the daemon's pages.
 
-import { kept } from './memory.js';
+import { kept, PORT } from './memory.js';
 
 const SCHEMES = new Set(['http:', 'https:', 'file:', 'data:', 'blob:']);
 const STORES = new Set(['chromewebstore.google.com', 'microsoftedge.microsoft.com', 'addons.opera.com']);
@@ -21,5 +21,5 @@ export function isForbidden(address) {
   const host = url.hostname.replace(/\.$/, '');
   if (STORES.has(host)) return true;
   if (host === 'chrome.google.com' && url.pathname.startsWith('/webstore')) return true;
-  return LOOPBACK.test(host) && url.port === String(kept.port);
+  return LOOPBACK.test(host) && url.port === String(kept.pairing?.port ?? PORT);
 }

@@ -7,7 +7,7 @@
 export const PORT = 8777;
 
 /** @type {Kept} */
-export const kept = { install: '', wish: '', name: '', secret: '', port: PORT, share: 'group', stopped: '' };
+export const kept = { install: '', wish: '', name: '', pairing: null, share: 'group', stopped: '' };
 
 /** @type {Current} */
 export const current = { hand: [], ours: [], openers: {}, notBefore: 0 };

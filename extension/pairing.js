@@ -6,8 +6,9 @@ import { keep, kept, PORT } from './memory.js';
 import { note } from './state.js';
 import { clearRules } from './rules.js';
 
-const UNKNOWN_MS = 300_000;
-const SECOND_MS = 60_000;
+/** @typedef {import('./types').Why} Why */
+
+const PAUSE_MS = 60_000;
 const CODE = /^(?:(\d{1,5})-)?([A-Z2-9]{4})-?([A-Z2-9]{4})$/;
 
 /** @param {string} text what the person typed */
@@ -29,50 +30,46 @@ export async function pair(text, wish) {
   connection.pause(0);
   await keep({ wish: wish.trim().slice(0, 40) });
   note({ pairing: true, problem: '' });
-  try {
-    if (await connection.pair(read.code, read.port)) {
-      await keep({ port: read.port });
-      return '';
-    }
-  } finally {
-    note({ pairing: false });
-  }
-  connection.connect(); // what was paired before still is
-  return (await isThere(read.port))
-    ? 'The code was not accepted: it is wrong, used, or older than five minutes. Make a new one.'
-    : `Pilothouse does not answer on port ${read.port}. Is it running?`;
+  const why = await connection.pair(read.code, read.port).finally(() => note({ pairing: false }));
+  if (why) connection.connect(); // what was paired before still is
+  return why ? WRONG[why](read.port) : '';
 }
+
+/** @type {Record<Exclude<Why, ''>, (port: number) => string>} */
+const WRONG = {
+  away: (port) => `Pilothouse does not answer on port ${port}. Is it running?`,
+  unknown: () => 'The code was not accepted: it is used, or older than five minutes. Make a new one.',
+  stranger: (port) =>
+    `The code was not accepted: it is wrong, or another program answers on port ${port}. Nobody has learned it.`,
+  second: () => SECOND,
+  refused: () => 'Pilothouse refused this browser.',
+  'old extension': () => OLD_EXTENSION,
+  'old daemon': () => OLD_DAEMON,
+};
+const SECOND = 'Another copy of this browser is connected';
+const OLD_EXTENSION = 'The extension is older than Pilothouse: reload it in chrome://extensions';
+const OLD_DAEMON = 'Pilothouse is older than the extension: update it and restart its daemon';
 
 export async function unpair() {
   connection.disconnect();
-  await keep({ secret: '', name: '' });
+  await keep({ pairing: null, name: '' });
   await clearRules();
   note({ problem: '' });
 }
 
-/** Why is the socket refused? A WebSocket does not tell, a request does. */
-export async function findProblem() {
-  if (!kept.secret) return;
-  const headers = { Authorization: `Bearer ${kept.secret}` };
-  const answer = await ask(kept.port, headers);
-  const isSecond = answer?.ok && (await answer.json()).data.connected;
-  if (connection.isConnected()) return;
-  if (answer?.status === 401) {
-    connection.pause(UNKNOWN_MS);
-    note({ problem: 'Pilothouse does not know this browser (any more): pair it again', pairAgain: true });
-  } else if (isSecond) {
-    connection.pause(SECOND_MS);
-    note({ problem: 'Another copy of this browser is connected' });
-  } else if (!answer) note({ problem: '' });
+/** Tell the person why the daemon we are paired with is not reached. Where asking again at once cannot help, we wait; a
+ * stranger may go away at any moment. @param {Why} why */
+export function explain(why) {
+  if (why === 'unknown') tellAndWait('Pilothouse does not know this browser (any more): pair it again', true);
+  else if (why === 'second') tellAndWait(SECOND);
+  else if (why === 'old extension') tellAndWait(OLD_EXTENSION);
+  else if (why === 'old daemon') tellAndWait(OLD_DAEMON);
+  else if (why === 'stranger') note({ problem: `Another program answers on port ${kept.pairing?.port}, not your Pilothouse` });
+  else if (why === 'away') note({ problem: '' });
 }
 
-/** @param {number} port */
-async function isThere(port) {
-  return (await ask(port))?.status === 401;
-}
-
-/** A POST, because Chrome leaves the Origin out of our GETs. @param {number} port @param {HeadersInit} [headers] */
-function ask(port, headers) {
-  const init = { method: 'POST', headers, signal: AbortSignal.timeout(3000) };
-  return fetch(`http://127.0.0.1:${port}/bridge`, init).catch(() => undefined);
+/** @param {string} problem @param {boolean} [pairAgain] */
+function tellAndWait(problem, pairAgain = false) {
+  connection.pause(PAUSE_MS);
+  note({ problem, pairAgain });
 }

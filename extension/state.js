@@ -1,7 +1,7 @@
 // The true state, in one word and in a sentence: the badge shows it to the person all the time.
 
 import { isConnected } from './connection.js';
-import { kept } from './memory.js';
+import { kept, PORT } from './memory.js';
 import { attachedTabs } from './relay.js';
 import { sharedTabs } from './sharing.js';
 
@@ -62,9 +62,9 @@ export function state() {
     ...WORDS[mode](),
     name: kept.name,
     wish: kept.wish,
-    paired: kept.secret !== '',
+    paired: kept.pairing !== null,
     pairAgain,
-    port: kept.port,
+    port: kept.pairing?.port ?? PORT,
     share: kept.share,
     sharedTabs: sharedTabs().length,
     attachedTabs: attachedTabs().length,
@@ -78,7 +78,7 @@ function modeNow() {
   if (pairing) return 'pairing';
   if (kept.stopped) return 'stopped';
   if (problem) return 'problem';
-  if (!kept.secret || !isConnected()) return 'off';
+  if (!kept.pairing || !isConnected()) return 'off';
   return attachedTabs().length ? 'active' : 'on';
 }
 
@@ -90,7 +90,7 @@ function tabs(count) {
 /** @type {Record<State['mode'], () => {words: string, next: string}>} */
 const WORDS = {
   off: () =>
-    kept.secret
+    kept.pairing
       ? { words: 'Pilothouse is not running', next: 'It connects by itself as soon as the daemon runs.' }
       : { words: 'Not paired', next: 'Run “pilothouse extension pair” in a terminal and type its code here.' },
   pairing: () => ({ words: 'Pairing…', next: '' }),

@@ -8,11 +8,38 @@ export interface Kept {
   /** What the person calls this browser; the daemon answers with `name`. */
   wish: string;
   name: string;
-  secret: string;
-  port: number;
+  /** With whom: one thing, so that a secret never meets a port that it is not for. */
+  pairing: { secret: string; port: number } | null;
   share: Share;
   /** Who stopped everything; empty while agents may work. */
   stopped: '' | 'popup' | 'bar' | 'daemon';
+}
+
+/** What we say to know: a secret, or a code that the person typed. */
+export interface Claim {
+  by: 'secret' | 'code';
+  key: string;
+  port: number;
+}
+
+/** A daemon that has shown that it knows it too. */
+export interface Met {
+  /** For the WebSocket; our own proof is among them. */
+  protocols: string[];
+  /** What its first frame has to prove. */
+  first: string;
+  /** It has this browser already. */
+  connected: boolean;
+}
+
+/** Why there is no connection; empty when there is one. */
+export type Why = '' | 'away' | 'unknown' | 'stranger' | 'second' | 'refused' | 'old extension' | 'old daemon';
+
+export interface Welcome {
+  name: string;
+  version: string;
+  /** Once, for a browser that came with a code. */
+  secret?: string;
 }
 
 export interface Current {

@@ -53,12 +53,13 @@ function hello() {
   };
 }
 
-/** @param {{name: string, version: string, secret?: string}} told */
-function onWelcome(told) {
+/** @param {import('./types').Welcome} told @param {number} port */
+async function onWelcome({ name, version, secret }, port) {
   clearTimeout(leaving);
   leaving = undefined;
-  void keep({ name: told.name, ...(told.secret ? { secret: told.secret } : {}) });
-  state.note({ problem: '', daemonVersion: told.version });
+  const kept = keep({ name, ...(secret ? { pairing: { secret, port } } : {}) });
+  state.note({ problem: '', daemonVersion: version });
+  await kept;
 }
 
 /** Chrome's bar must not say for long that somebody debugs when nobody does. */
@@ -71,15 +72,15 @@ async function letGo() {
   await clearRules(); // the tabs are the person's again
 }
 
-/** @param {boolean} wasWelcome */
-function onLost(wasWelcome) {
+/** @param {import('./types').Why} why */
+function onLost(why) {
   awaitReturn();
   state.show();
-  if (!wasWelcome) void pairing.findProblem();
+  pairing.explain(why);
 }
 
-/** @param {string} code @param {string} message */
-function onRefused(code, message) {
+/** @param {string} message */
+function onRefused(message) {
   connection.pause(REFUSED_MS);
   state.note({ problem: message });
 }

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
-from websockets.typing import Origin, Subprotocol
+from websockets.typing import Origin
 
 from pilothouse import __version__
 from pilothouse.guard.pairing import ORIGIN
+from tests.caller import INSTALL, Caller, Key
 from tests.command_line import CommandLine
 from tests.processes import PILOTHOUSE, kill_daemon
 from tests.promises import promise
@@ -28,14 +30,17 @@ ROOT = Path(__file__).parent.parent
 class Browser:
     """Paired by a code; it answers whatever it is asked, and remembers it."""
 
-    def __init__(self, port: int, proof: str, version: str = __version__) -> None:
+    def __init__(self, port: int, key: Key, version: str = __version__) -> None:
         self.asked: list[str] = []
         self.heard = threading.Condition()
         self._stack = contextlib.ExitStack()
-        offered = [Subprotocol("pilothouse.1"), Subprotocol(proof)]
+        caller = Caller(key, port)
+        told = httpx.post(f"http://127.0.0.1:{port}/bridge", json=caller.knock, headers={"Origin": ORIGIN})
+        offered = caller.offered(told.raise_for_status().json()["data"])
         made = connect(f"ws://127.0.0.1:{port}/bridge", origin=Origin(ORIGIN), subprotocols=offered)
         self._line: ClientConnection = self._stack.enter_context(made)
-        hello = {"protocol": 1, "version": version, "install": "1" * 8 + "-2222-3333-4444-" + "5" * 12, "boot": "b"}
+        assert json.loads(self._line.recv(5))["payload"]["proof"] == caller.first
+        hello = {"version": version, "install": INSTALL, "boot": "b"}
         self._say("hello", payload=hello | {"name": "Work", "tabs": [{"tabId": 1}]})
         self.welcome: dict[str, Any] = json.loads(self._line.recv(5))["payload"]
         threading.Thread(target=self._live, daemon=True).start()
@@ -86,7 +91,7 @@ def browser(line: CommandLine) -> Iterator[Browser]:
 def paired(line: CommandLine, **more: Any) -> Browser:
     made = json.loads(line.text("extension", "pair", "--json"))
     assert made["code"].startswith(f"{made['port']}-")  # not the usual port, so the code says which
-    return Browser(made["port"], f"pilothouse.code.{made['code'].partition('-')[2]}", **more)
+    return Browser(made["port"], Key("code", made["code"].partition("-")[2]), **more)
 
 
 def state(line: CommandLine) -> list[tuple[str, str]]:
@@ -108,8 +113,8 @@ def test_pair_list_forget(line: CommandLine, browser: Browser):
     browser.wait("closed")
     assert state(line) == []
     port = json.loads((line.home / "daemon.json").read_text())["port"]
-    with pytest.raises(InvalidStatus):
-        Browser(port, f"pilothouse.secret.{browser.welcome['secret']}")
+    with pytest.raises(httpx.HTTPStatusError, match="401"):
+        Browser(port, Key("secret", browser.welcome["secret"]))
     refused = line.run("extension", "forget", "work")
     assert (refused.returncode, "no browser work is paired" in refused.stderr) == (4, True)
 

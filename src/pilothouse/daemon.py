@@ -206,7 +206,7 @@ async def run(
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
     doors = {"mcp": presence.at_door(mcp.open), "call": presence.at_door(_ready(commands.open))}
     person = PersonOnly(audit)
-    bridge = BridgeDoor(pairing, links, audit)
+    bridge = BridgeDoor(pairing, links, audit, port=port)
     local = LocalDoor(doors, stop=presence.asked_to_stop, on_unknown=person.tried_door)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
     contracts = Contracts(gate, mcp.herald, rates, audit, defaults=defaults, debug=settings.server.debug)

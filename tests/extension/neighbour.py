@@ -146,9 +146,9 @@ async def neighbour(home: Path, policy: str = SANDBOX) -> AsyncIterator[Neighbou
     house = House(home)
     house.policy.replace(read_rules(policy))
     pairing = Pairing(home)
-    bridge = BridgeDoor(pairing, house.links, house.audit)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
+        bridge = BridgeDoor(pairing, house.links, house.audit, port=port)
 
         async def no_mcp() -> object:
             raise AssertionError("nobody calls by MCP here")

@@ -3,12 +3,14 @@
 import hashlib
 import json
 
+import httpx
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
 from pilothouse.guard.pairing import EXTENSION_ID, ORIGIN
+from tests.caller import Caller, Key
 from tests.own_chrome import Page
 from tests.promises import promise
 from tests.server import PageServer
@@ -30,10 +32,16 @@ async def knock(desk: Desk, page: Page, proof: str, host: str = "127.0.0.1") -> 
 
 
 async def proofs(desk: Desk) -> list[str]:
-    """Everything there is to know."""
-    secret = (await desk.popup.js("chrome.storage.local.get('secret')"))["secret"]
+    """Everything there is to know, and what can be made of it: as if they had read the person's disk."""
+    secret = (await desk.popup.js("chrome.storage.local.get('pairing')"))["pairing"]["secret"]
+    install = (await desk.popup.js("chrome.storage.local.get('install')"))["install"]
     code = (await desk.code()).partition("-")[2]
-    return [f"pilothouse.secret.{secret}", f"pilothouse.code.{code}", f"pilothouse.key.{desk.here.person}"]
+    offered: list[str] = []
+    async with httpx.AsyncClient(base_url=desk.here.url, headers={"Origin": ORIGIN}) as client:
+        for key in (Key("secret", secret, install), Key("code", code, install)):
+            caller = Caller(key, desk.port)
+            offered.append(caller.offered((await client.post("/bridge", json=caller.knock)).json()["data"])[1])
+    return [*offered, f"pilothouse.key.{desk.here.person}"]
 
 
 async def stays(desk: Desk, boot: str) -> None:
@@ -85,9 +93,9 @@ async def test_a_web_page_cannot_load_anything_of_ours(desk: Desk, site: PageSer
 
 async def test_a_program_that_says_it_is_the_extension_is_a_second_one(desk: Desk):
     """It has the origin and the secret, as a copy of the profile would; the first one answers, so it stays."""
-    boot, (proof, *_) = desk.link.boot, await proofs(desk)
-    address = f"ws://127.0.0.1:{desk.port}/bridge"
+    boot, address = desk.link.boot, f"ws://127.0.0.1:{desk.port}/bridge"
     for _ in range(3):
+        proof, *_ = await proofs(desk)
         with pytest.raises(InvalidStatus) as caught:
             async with connect(
                 address, origin=Origin(ORIGIN), subprotocols=[Subprotocol("pilothouse.1"), Subprotocol(proof)]

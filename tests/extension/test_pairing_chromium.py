@@ -76,7 +76,7 @@ async def test_a_forgotten_browser_says_that_it_must_be_paired_again(desk: Desk)
 async def test_versions_that_do_not_fit_are_told_to_the_person(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(bridge_door, "PROTOCOL", 2)
     desk.link._wire.close(1000, "go")  # pyright: ignore
-    await words(desk, "the extension is older")
+    await words(desk, "The extension is older")
     told = await desk.person("GET", "/api/extension/browsers")
     assert "the extension is older" in told["misfit"]
     monkeypatch.undo()
@@ -86,7 +86,7 @@ async def test_versions_that_do_not_fit_are_told_to_the_person(desk: Desk, monke
 
 
 async def test_the_secret_is_not_among_what_the_popup_gets(desk: Desk):
-    secret = (await desk.popup.js("chrome.storage.local.get('secret')"))["secret"]
+    secret = (await desk.popup.js("chrome.storage.local.get('pairing')"))["pairing"]["secret"]
     assert len(secret) >= 43
     assert secret not in str(await desk.state())
 

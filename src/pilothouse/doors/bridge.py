@@ -1,8 +1,9 @@
-"""`/bridge`: the WebSocket of the person's own Chrome. Its extension comes with a secret, or once with a code.
+"""`/bridge`: the WebSocket of the person's own Chrome. Its extension has a secret, or for the first time a code.
 
-Above: http, which has checked Host and that the Origin is exactly our extension's. Below: guard's pairing (who may
-come), providers' link (the browser that the rest of the house sees). All checks are made before the socket is
-accepted, and a second connection never takes the place of a first one that still answers.
+Above: http, which has checked Host and that the Origin is exactly our extension's. Below: guard's handshake (who may
+come, and that we are who we are), providers' link (the browser that the rest of the house sees). A POST begins; all
+checks are made before the socket is accepted, and a second connection never takes the place of a first one that still
+answers.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ import time
 from collections import defaultdict
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
@@ -23,15 +25,15 @@ from pilothouse.doors import parcel
 from pilothouse.doors.parcel import Refused
 from pilothouse.doors.person import Record
 from pilothouse.errors import Failure
+from pilothouse.guard.handshake import Handshake, Proven
 from pilothouse.guard.pairing import Paired, Pairing
 from pilothouse.guard.rates import Rates
 from pilothouse.providers import frames
-from pilothouse.providers.frames import PROTOCOL, Frame, Hello
+from pilothouse.providers.frames import PROTOCOL, Hello
 from pilothouse.providers.link import Link, Links
 
 CHOSEN = f"pilothouse.{PROTOCOL}"
-SECRET = "pilothouse.secret."
-CODE = "pilothouse.code."
+PROOF = "pilothouse.proof."  # and our number of the meeting, a dot, the extension's proof
 HELLO_S = 5.0
 SILENCE_S = 75.0  # an extension says something every 20 s
 NEWS_PER_MINUTE = 60_000  # tabs that change; what the debugger says has no such limit
@@ -43,55 +45,70 @@ _log = logging.getLogger(__name__)
 
 
 class BridgeDoor:
-    def __init__(self, pairing: Pairing, links: Links, record: Record) -> None:
+    def __init__(self, pairing: Pairing, links: Links, record: Record, *, port: int) -> None:
         self._pairing = pairing
+        self._handshake = Handshake(pairing, port)
         self._links = links
         self._record = record
         self._tries = Rates(TRIES_PER_MINUTE)
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self.misfit = ""  # what the last extension was told whose protocol is another one
+        self.misfit = ""  # what is to be said of the last extension whose protocol is another one
 
     def routes(self) -> list[BaseRoute]:
-        return [WebSocketRoute("/bridge", self), Route("/bridge", self._tell_why, methods=["POST"])]
+        return [WebSocketRoute("/bridge", self), Route("/bridge", self._meet, methods=["POST"])]
+
+    async def _meet(self, request: Request) -> Response:
+        """An extension asks for our proof before it gives its own; a WebSocket could not tell it why it is refused."""
+        try:
+            data = self._answer(await request.body())
+        except Failure as failure:
+            self._note("bridge_refused", failure.message)
+            return parcel.refusal(failure)
+        return parcel.as_json({"success": True, "data": data, "metadata": {"timestamp": int(time.time() * 1000)}})
+
+    def _answer(self, body: bytes) -> dict[str, Any]:
+        try:
+            protocol, knock = frames.knock(body)
+        except ValueError as reason:
+            hint = "say protocol, install, nonce and by"
+            raise Failure("bad_request", f"this is no knock: {str(reason)[:200]}", suggestions=[hint]) from None
+        if knock is None:
+            self.misfit = _misfit(protocol)
+            hint = "the older of the two is to be updated"
+            raise Failure("bad_request", self.misfit, details={"protocol": PROTOCOL}, suggestions=[hint])
+        answer = self._handshake.answer(knock.by, knock.install, knock.nonce)
+        paired = self._pairing.of(knock.install)
+        link = self._links.named(paired.name) if paired else None
+        told: dict[str, Any] = msgspec.to_builtins(answer)
+        return told | {"connected": bool(link and link.connected)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         socket = WebSocket(scope, receive, send)
         try:
-            paired = self._known(scope["subprotocols"])
+            proven = self._proven(scope["subprotocols"])
         except Failure as failure:
             await self._deny(socket, failure)
             return
-        if paired is None:
-            await self._pair(socket)
+        if proven.paired is None:
+            await self._pair(socket, proven)
             return
-        async with self._turns[paired.install]:
+        async with self._turns[proven.install]:
             try:
-                await self._refuse_second(paired)
+                await self._refuse_second(proven.paired)
             except Failure as failure:
                 await self._deny(socket, failure)
                 return
-            await socket.accept(CHOSEN)
-            came = await self._greeted(socket, paired)
+            hello = await self._greeted(socket, proven)
+            came = self._arrived(socket, proven.paired, hello) if hello else None
         if came:
             await came.run()
 
-    def _known(self, offered: list[str]) -> Paired | None:
-        """Who it is; None for one that brings a good code."""
+    def _proven(self, offered: list[str]) -> Proven:
         if CHOSEN not in offered:
             raise Failure("bad_request", "this door speaks another protocol", suggestions=[f"offer {CHOSEN}"])
-        codes = [one.removeprefix(CODE) for one in offered if one.startswith(CODE)]
-        if codes:
-            self._pairing.redeem(codes[0])
-            return None
-        secret = next((one.removeprefix(SECRET) for one in offered if one.startswith(SECRET)), "")
-        return self._paired(secret)
-
-    def _paired(self, secret: str) -> Paired:
-        found = self._pairing.who(secret) if secret else None
-        if found is None:
-            hint = "pair it: `pilothouse extension pair` shows a code for the extension's popup"
-            raise Failure("unauthorized", "this browser is not paired (any more)", suggestions=[hint])
-        return found
+        said = next((one.removeprefix(PROOF) for one in offered if one.startswith(PROOF)), "")
+        nonce, _, proof = said.partition(".")
+        return self._handshake.finish(nonce, proof)
 
     async def _refuse_second(self, paired: Paired) -> None:
         link = self._links.named(paired.name)
@@ -109,16 +126,14 @@ class BridgeDoor:
             self._tries.count(kind)
             self._record.note(kind, why=why)
 
-    async def _pair(self, socket: WebSocket) -> None:
-        """Its code was good, and is used up. Only its first words tell which browser it is."""
-        await socket.accept(CHOSEN)
-        hello = await self._hello(socket)
+    async def _pair(self, socket: WebSocket, proven: Proven) -> None:
+        """Its code was good, and is used up."""
+        hello = await self._greeted(socket, proven)
         if hello is None:
             return
         async with self._turns[hello.install]:
             try:
-                before = next((one for one in self._pairing.browsers() if one.install == hello.install), None)
-                if before:
+                if before := self._pairing.of(hello.install):
                     await self._refuse_second(before)
                 paired, secret = await asyncio.to_thread(self._pairing.add, hello.install, hello.name)
             except Failure as failure:
@@ -128,32 +143,28 @@ class BridgeDoor:
             came = self._arrived(socket, paired, hello, secret)
         await came.run()
 
-    async def _greeted(self, socket: WebSocket, paired: Paired) -> "_Visit | None":
-        hello = await self._hello(socket)
-        if hello is None:
-            return None
-        if hello.install != paired.install:
-            await _refuse(socket, "unauthorized", "this secret belongs to another browser; pair this one")
-            return None
-        return self._arrived(socket, paired, hello)
-
-    async def _hello(self, socket: WebSocket) -> Hello | None:
-        """The first frame, or None when it was none that fits; then the socket is closed with the reason."""
+    async def _greeted(self, socket: WebSocket, proven: Proven) -> Hello | None:
+        """Our first words prove that this socket is ours; only then does an extension tell of its tabs. None when what
+        it said was no hello of its own; then the socket is closed with the reason."""
+        await socket.accept(CHOSEN)
         try:
+            await socket.send_text(frames.encode({"type": "proof", "payload": {"proof": proven.proof}}).decode())
             frame = frames.read((await asyncio.wait_for(socket.receive_text(), HELLO_S)).encode())
-            protocol = _protocol(frame)
-            if protocol != PROTOCOL:
-                self.misfit = _misfit(protocol)
-                await _refuse(socket, "version", self.misfit)
-                return None
-            return frames.hello(frame.payload)
-        except WebSocketDisconnect:
+            if frame.type != "hello":
+                raise ValueError(f"it is a {frame.type}")
+            hello = frames.hello(frame.payload)
+        except (WebSocketDisconnect, RuntimeError):
             return None
         except TimeoutError:
             await _refuse(socket, "timeout", "no hello came")
+            return None
         except (ValueError, KeyError) as reason:
             await _refuse(socket, "bad_request", f"this is no hello: {str(reason)[:200]}")
-        return None
+            return None
+        if hello.install != proven.install:
+            await _refuse(socket, "unauthorized", "this proof belongs to another browser; pair this one")
+            return None
+        return hello
 
     def _arrived(self, socket: WebSocket, paired: Paired, hello: Hello, secret: str = "") -> "_Visit":
         link = self._links.of(paired.name, paired.install)
@@ -163,16 +174,6 @@ class BridgeDoor:
         self.misfit = ""
         link.arrive(hello, visit)
         return visit
-
-    async def _tell_why(self, request: Request) -> Response:
-        """A refused WebSocket tells a browser nothing; here its extension asks what the matter is."""
-        secret = request.headers.get("authorization", "").removeprefix("Bearer ")
-        try:
-            link = self._links.named(self._paired(secret).name)
-        except Failure as failure:
-            return parcel.refusal(Refused(failure.status, failure))
-        data = {"paired": True, "connected": bool(link and link.connected), "version": __version__}
-        return parcel.as_json({"success": True, "data": data, "metadata": {"timestamp": int(time.time() * 1000)}})
 
 
 class _Visit:
@@ -251,12 +252,6 @@ class _Visit:
             if left <= 0:
                 return "it was silent for too long"
             await asyncio.sleep(left)
-
-
-def _protocol(frame: Frame) -> int:
-    if frame.type != "hello":
-        raise ValueError(f"the first frame is a {frame.type}")
-    return int(frames.parsed(frame.payload)["protocol"])
 
 
 def _misfit(protocol: int) -> str:

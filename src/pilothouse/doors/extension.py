@@ -32,7 +32,7 @@ def extension_routes(
 ) -> list[BaseRoute]:
     async def pair(request: Request) -> Shown:
         await audit.decree("pairing_code")
-        return {"code": pairing.new_code(), "port": port, "valid_s": int(CODE_S)}
+        return {"code": await asyncio.to_thread(pairing.new_code), "port": port, "valid_s": int(CODE_S)}
 
     async def browsers(request: Request) -> Shown:
         told = [_shown(one, links.named(one.name)) for one in pairing.browsers()]

@@ -1,11 +1,11 @@
 """Which browsers of the person's may connect: short codes that pair one, and what is kept of those that are paired.
 
-Above: the bridge's door asks, the person's door makes codes and forgets browsers. Below: written, errors. Of a secret
-only its hash is kept, in a 0600 file; it has 256 random bits, so a plain hash is enough.
+Above: handshake asks for keys, the person's door makes codes and forgets browsers. Below: written, known, errors. The
+secrets lie in a 0600 file, as the keys of agents and of the person do: the daemon must show that it knows them, so a
+hash would not do.
 """
 
 import hashlib
-import hmac
 import re
 import secrets
 import time
@@ -15,6 +15,8 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.errors import Failure
+from pilothouse.guard.keys import refuse_open_to_others
+from pilothouse.guard.known import known
 from pilothouse.written import replace
 
 # Follows from the public key in extension/manifest.json: Chrome gives this id to that folder on every machine.
@@ -27,7 +29,9 @@ CODE_TRIES = 5
 MOST = 20
 # No letter or digit here is taken for another one.
 _ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
-_CODE = re.compile(rf"([{_ALPHABET}]{{4}})-?([{_ALPHABET}]{{4}})")
+# A code has 40 bits. A proof that is made with it must not tell it to a fast machine within its five minutes, so the
+# key of a proof takes this many rounds (the extension counts as far).
+ROUNDS = 210_000
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 
@@ -36,16 +40,19 @@ class Paired(msgspec.Struct, frozen=True):
 
     name: str
     install: str
-    secret_hash: str
     paired_at: float
 
 
 class _Kept(msgspec.Struct):
+    """`secrets` by install: they are never shown with the rest."""
+
     browsers: list[Paired] = []
+    secrets: dict[str, str] = {}
 
 
 class _Open(msgspec.Struct):
-    code: str
+    key: bytes
+    salt: str
     until: float
     tries: int = CODE_TRIES
 
@@ -57,71 +64,83 @@ class Pairing:
         self._path = home / FILE
         self._clock = clock
         self._open: _Open | None = None
-        self._browsers = self._load()
+        self._kept = self._load()
+        self._mask()
 
     def browsers(self) -> list[Paired]:
-        return list(self._browsers)
+        return list(self._kept.browsers)
+
+    def of(self, install: str) -> Paired | None:
+        return next((one for one in self._kept.browsers if one.install == install), None)
+
+    def secret(self, install: str) -> str | None:
+        return self._kept.secrets.get(install) if self.of(install) else None
 
     def new_code(self) -> str:
-        if len(self._browsers) >= MOST:
+        """Takes a moment: its key is made to take one."""
+        if len(self._kept.browsers) >= MOST:
             hint = "pilothouse extension forget NAME  # of one that is not used any more"
             raise Failure("over_limit", f"{MOST} browsers are paired, the most there may be", suggestions=[hint])
-        code = "".join(secrets.choice(_ALPHABET) for _ in range(8))
-        self._open = _Open(code, self._clock() + CODE_S)
-        return f"{code[:4]}-{code[4:]}"
+        letters = "".join(secrets.choice(_ALPHABET) for _ in range(8))
+        code, salt = f"{letters[:4]}-{letters[4:]}", secrets.token_urlsafe(32)
+        self._open = _Open(stretched(code, salt), salt, self._clock() + CODE_S)
+        return code
 
-    def redeem(self, given: str) -> None:
-        """Use the open code up; `unauthorized` when it is another, none, or too old. Wrong ones wear it out."""
-        found = _CODE.fullmatch(given.upper())
-        text = "".join(found.groups()) if found else ""
-        opened = self._open
-        if opened is None or self._clock() >= opened.until:
+    def code_key(self) -> tuple[bytes, str]:
+        """The key of the open code, and its salt; `unauthorized` when none is open."""
+        opened = self._opened()
+        return opened.key, opened.salt
+
+    def redeem(self, fits: Callable[[bytes], bool]) -> bytes:
+        """Use the open code up, and get its key; `unauthorized` when none fits. Wrong ones wear it out."""
+        opened = self._opened()
+        if fits(opened.key):
             self._open = None
-            raise _refused("no pairing code is open: each is good for one browser and five minutes")
-        if hmac.compare_digest(text.encode(), opened.code.encode()):
-            self._open = None
-            return
+            return opened.key
         opened.tries -= 1
         if opened.tries <= 0:
             self._open = None
             raise _refused("that was not the code, and it is void now: too many wrong tries")
         raise _refused("that is not the code")
 
+    def _opened(self) -> _Open:
+        if self._open is None or self._clock() >= self._open.until:
+            self._open = None
+            raise _refused("no pairing code is open: each is good for one browser and five minutes")
+        return self._open
+
     def add(self, install: str, wish: str) -> tuple[Paired, str]:
         """A browser that brought a good code, and its secret. One that was paired before keeps its name."""
-        before = next((one for one in self._browsers if one.install == install), None)
-        others = [one for one in self._browsers if one is not before]
+        before = self.of(install)
+        others = [one for one in self._kept.browsers if one is not before]
         name = before.name if before else _free_name(wish, {one.name for one in others})
         secret = secrets.token_urlsafe(32)
-        made = Paired(name, install, _hash(secret), time.time())
-        self._save([*others, made])
+        made = Paired(name, install, time.time())
+        self._save(_Kept([*others, made], self._kept.secrets | {install: secret}))
         return made, secret
 
-    def who(self, secret: str) -> Paired | None:
-        """Every browser is compared, so time tells nothing about which one came near."""
-        given, found = _hash(secret), None
-        for one in self._browsers:
-            if hmac.compare_digest(given, one.secret_hash):
-                found = one
-        return found
-
     def named(self, name: str) -> Paired:
-        for one in self._browsers:
+        for one in self._kept.browsers:
             if one.name == name:
                 return one
-        known = ", ".join(one.name for one in self._browsers)
-        hint = f"paired: {known}" if known else "no browser is paired"
+        names = ", ".join(one.name for one in self._kept.browsers)
+        hint = f"paired: {names}" if names else "no browser is paired"
         raise Failure("not_found", f"no browser {name} is paired", suggestions=[hint])
 
     def forget(self, name: str) -> None:
         gone = self.named(name)
-        self._save([one for one in self._browsers if one is not gone])
+        stay = [one for one in self._kept.browsers if one is not gone]
+        self._save(_Kept(stay, {one.install: self._kept.secrets[one.install] for one in stay}))
 
-    def _load(self) -> list[Paired]:
+    def _load(self) -> _Kept:
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=_Kept).browsers
+            refuse_open_to_others(self._path, self._path.lstat())
+            kept = msgspec.json.decode(self._path.read_bytes(), type=_Kept)
+            if {one.install for one in kept.browsers} == kept.secrets.keys():
+                return kept
+            raise msgspec.ValidationError("not every browser has its secret")
         except FileNotFoundError:
-            return []
+            return _Kept()
         except (OSError, msgspec.DecodeError) as error:
             raise Failure(
                 "system",
@@ -129,16 +148,23 @@ class Pairing:
                 suggestions=[f"rm {self._path}  # and pair them again"],
             ) from None
 
-    def _save(self, browsers: list[Paired]) -> None:
+    def _save(self, kept: _Kept) -> None:
         try:
-            replace(self._path, msgspec.json.format(msgspec.json.encode(_Kept(browsers)), indent=1))
+            replace(self._path, msgspec.json.format(msgspec.json.encode(kept), indent=1))
         except OSError as error:
             raise Failure("system", f"cannot write {self._path}: {error.strerror}") from None
-        self._browsers = browsers
+        self._kept = kept
+        self._mask()
+
+    def _mask(self) -> None:
+        """Wherever a secret comes up, in an answer or a log, it is not shown."""
+        names = {one.install: one.name for one in self._kept.browsers}
+        known.know(self._path, {f"secret of {names[install]}": it for install, it in self._kept.secrets.items()})
 
 
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+def stretched(code: str, salt: str) -> bytes:
+    """The key that a code stands for."""
+    return hashlib.pbkdf2_hmac("sha256", code.encode(), salt.encode(), ROUNDS)
 
 
 def _free_name(wish: str, taken: set[str]) -> str:

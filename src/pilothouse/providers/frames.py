@@ -18,6 +18,7 @@ MAX_TABS = 2000
 Id = Annotated[int, Meta(ge=-1, le=2**53)]
 Word = Annotated[str, Meta(max_length=200)]
 Line = Annotated[str, Meta(max_length=2000)]
+Install = Annotated[str, Meta(pattern=r"^[0-9a-f-]{36}$")]
 Share = Literal["tab", "group", "all"]
 
 
@@ -45,12 +46,25 @@ class Attached(msgspec.Struct, rename="camel"):
     target_id: Word = ""
 
 
-class Hello(msgspec.Struct, kw_only=True):
-    """The first frame of a connection: who the browser is and what stands there now."""
+class Knock(msgspec.Struct, kw_only=True):
+    """What an extension asks before a socket: do you know the key that I know? `nonce` it made up for this."""
 
-    protocol: int
+    install: Install
+    nonce: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{43}$")]
+    by: Literal["secret", "code"]
+
+
+class Version(msgspec.Struct):
+    """All that is read of a knock in another protocol."""
+
+    protocol: Annotated[int, Meta(ge=0, le=2**31)]
+
+
+class Hello(msgspec.Struct, kw_only=True):
+    """The extension's first frame: who the browser is and what stands there now."""
+
     version: Word
-    install: Annotated[str, Meta(pattern=r"^[0-9a-f-]{36}$")]
+    install: Install
     boot: Word
     name: Word = ""
     agent: Word = ""
@@ -108,6 +122,13 @@ def tab_info(raw: msgspec.Raw | bytes) -> TabInfo:
 
 def hello(raw: msgspec.Raw | bytes) -> Hello:
     return msgspec.convert(parsed(raw), Hello)
+
+
+def knock(data: bytes) -> tuple[int, Knock | None]:
+    """The protocol it speaks, and the rest when it is ours."""
+    told = parsed(data)
+    protocol = msgspec.convert(told, Version).protocol
+    return protocol, msgspec.convert(told, Knock) if protocol == PROTOCOL else None
 
 
 def _too_deep(data: bytes) -> Frame:

@@ -3,12 +3,13 @@
 import asyncio
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import pytest
 
 from pilothouse.errors import Failure
+from pilothouse.providers import link as link_module
 from tests.daemon_here import daemon_here
 from tests.own_chrome import OwnChrome, Page
 from tests.promises import promise
@@ -68,14 +69,15 @@ async def test_what_is_under_way_when_the_worker_dies_ends_at_once_and_runs_once
     assert (await desk.cdp(tab, "Runtime.evaluate", expression="window.runs"))["result"]["value"] == 1
 
 
-async def test_what_arrives_after_its_deadline_does_not_run(desk: Desk):
+async def test_what_arrives_after_its_deadline_does_not_run(desk: Desk, site: PageServer):
     """The browser slept, say: commands wait in its socket, and their callers have long given up."""
     made = await desk.verb("open", url="about:blank")
     tab = made["tabId"]
     await desk.verb("attach", tabId=tab)
     desk.chrome.freeze(True)
     try:
-        calls = [asyncio.create_task(desk.verb("open", timeout=0.3, url="about:blank#late")) for _ in range(3)]
+        late = site.url("small.html?late")
+        calls = [asyncio.create_task(desk.verb("open", timeout=0.3, url=late)) for _ in range(3)]
         calls += [
             asyncio.create_task(
                 desk.verb(
@@ -88,20 +90,27 @@ async def test_what_arrives_after_its_deadline_does_not_run(desk: Desk):
         desk.chrome.freeze(False)
     assert [one.code for one in ended if isinstance(one, Failure)] == ["timeout"] * 4
     assert (await desk.cdp(tab, "Runtime.evaluate", expression="typeof window.late"))["result"]["value"] == "undefined"
-    assert [one["tabId"] for one in (await desk.verb("tabs"))["tabs"]] == [tab]
+    after = await desk.verb("open", url=site.url("small.html?in-time"))  # tabs open in the order of being asked for
+    assert [one["tabId"] for one in (await desk.verb("tabs"))["tabs"]] == [tab, after["tabId"]]
+    assert await desk.popup.js("chrome.tabs.query({}).then(all => all.filter(t => t.url.includes('late')).length)") == 0
 
 
-async def test_the_extension_itself_says_that_it_is_too_late(desk: Desk):
+async def test_the_extension_itself_says_that_it_is_too_late(
+    desk: Desk, site: PageServer, monkeypatch: pytest.MonkeyPatch
+):
+    """Of what was sent in time and came late: the clock that the deadline is of stands a minute behind."""
+    monkeypatch.setattr(link_module, "time", SimpleNamespace(time=lambda: time.time() - 60))
     answers: asyncio.Queue[Any] = asyncio.Queue()
-    link = desk.link
-    link.post_raw(1, "Nothing.here", {}, timeout=5, reply=lambda *told: answers.put_nowait(told))
-    number = max(link._pending)
-    old = {"id": number, "type": "open", "deadline": int(time.time() * 1000) - 1, "payload": {"url": "about:blank#old"}}
-    assert link._wire
-    link._wire.send(msgspec.json.encode(old))  # under the same number: whichever is answered
-    told = {(await asyncio.wait_for(answers.get(), 5))[1].code}
-    assert told <= {"not_shared", "too_late"}
-    assert (await desk.verb("tabs"))["tabs"] == []
+    wish = {"url": site.url("small.html?late")}
+    desk.link._send("open", wish, 5, lambda *told: answers.put_nowait(told), "open")
+    data, problem = await asyncio.wait_for(answers.get(), 5)
+    assert (data, problem.code) == (None, "too_late")
+    with pytest.raises(Failure, match="nothing was done") as caught:
+        await desk.verb("open", **wish)
+    assert caught.value.code == "timeout"
+    monkeypatch.undo()
+    made = await desk.verb("open", **wish)  # nothing else is wrong with it
+    assert [one["tabId"] for one in (await desk.verb("tabs"))["tabs"]] == [made["tabId"]]
 
 
 async def test_it_finds_a_restarted_daemon_and_then_lets_go_of_one_that_stays_away(

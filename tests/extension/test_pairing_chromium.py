@@ -2,8 +2,8 @@
 
 import pytest
 
-from pilothouse.doors import bridge as bridge_door
 from pilothouse.guard import pairing
+from pilothouse.providers import frames
 from tests.promises import promise
 
 from .conftest import Desk
@@ -74,7 +74,7 @@ async def test_a_forgotten_browser_says_that_it_must_be_paired_again(desk: Desk)
 
 
 async def test_versions_that_do_not_fit_are_told_to_the_person(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(bridge_door, "PROTOCOL", 2)
+    monkeypatch.setattr(frames, "PROTOCOL", 2)
     desk.link._wire.close(1000, "go")  # pyright: ignore
     await words(desk, "The extension is older")
     told = await desk.person("GET", "/api/extension/browsers")

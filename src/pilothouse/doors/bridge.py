@@ -29,10 +29,10 @@ from pilothouse.guard.handshake import Handshake, Proven
 from pilothouse.guard.pairing import Paired, Pairing
 from pilothouse.guard.rates import Rates
 from pilothouse.providers import frames
-from pilothouse.providers.frames import PROTOCOL, Hello
+from pilothouse.providers.frames import Hello
 from pilothouse.providers.link import Link, Links
 
-CHOSEN = f"pilothouse.{PROTOCOL}"
+CHOSEN = f"pilothouse.{frames.PROTOCOL}"
 PROOF = "pilothouse.proof."  # and our number of the meeting, a dot, the extension's proof
 HELLO_S = 5.0
 SILENCE_S = 75.0  # an extension says something every 20 s
@@ -75,7 +75,7 @@ class BridgeDoor:
         if knock is None:
             self.misfit = _misfit(protocol)
             hint = "the older of the two is to be updated"
-            raise Failure("bad_request", self.misfit, details={"protocol": PROTOCOL}, suggestions=[hint])
+            raise Failure("bad_request", self.misfit, details={"protocol": frames.PROTOCOL}, suggestions=[hint])
         answer = self._handshake.answer(knock.by, knock.install, knock.nonce)
         paired = self._pairing.of(knock.install)
         link = self._links.named(paired.name) if paired else None
@@ -169,7 +169,7 @@ class BridgeDoor:
     def _arrived(self, socket: WebSocket, paired: Paired, hello: Hello, secret: str = "") -> "_Visit":
         link = self._links.of(paired.name, paired.install)
         visit = _Visit(socket, link)
-        told: dict[str, Any] = {"protocol": PROTOCOL, "version": __version__, "name": paired.name}
+        told: dict[str, Any] = {"protocol": frames.PROTOCOL, "version": __version__, "name": paired.name}
         visit.send(frames.encode({"type": "welcome", "payload": told | ({"secret": secret} if secret else {})}))
         self.misfit = ""
         link.arrive(hello, visit)
@@ -255,9 +255,11 @@ class _Visit:
 
 
 def _misfit(protocol: int) -> str:
-    older = "extension" if protocol < PROTOCOL else "daemon"
-    step = "reload it in chrome://extensions" if protocol < PROTOCOL else "update pilothouse and restart its daemon"
-    return f"the {older} is older (extension speaks protocol {protocol}, daemon {PROTOCOL}): {step}"
+    older = "extension" if protocol < frames.PROTOCOL else "daemon"
+    step = (
+        "reload it in chrome://extensions" if protocol < frames.PROTOCOL else "update pilothouse and restart its daemon"
+    )
+    return f"the {older} is older (extension speaks protocol {protocol}, daemon {frames.PROTOCOL}): {step}"
 
 
 async def _refuse(socket: WebSocket, code: str, message: str) -> None:

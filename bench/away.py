@@ -175,7 +175,7 @@ async def _at_work(person: Neighbour, page: Page, report: Report) -> AsyncIterat
 
 
 def _told(error: dict[str, Any]) -> Told:
-    """What a caller may believe who got this error. One that is away and says nothing of a part that ran did nothing."""
+    """What a caller may believe who got this error: a browser that is away did nothing, unless it says that it may."""
     is_sure = error["code"] == "browser_gone" and not error["details"].get("may_have_run")
     return "not done" if is_sure or "nothing was done" in error["message"] else "perhaps"
 
@@ -183,10 +183,8 @@ def _told(error: dict[str, Any]) -> Told:
 def compared(hits: "Counter[str]", told: dict[str, Told]) -> list[str]:
     """Where what ran in the page is not what callers were told."""
     twice = [f"{name} ran {number} times" for name, number in hits.items() if number > 1]
-    missing = [
-        f"{name} was told as done and did not run" for name, it in told.items() if it == "done" and not hits[name]
-    ]
-    denied = [f"{name} was told as not done and ran" for name, it in told.items() if it == "not done" and hits[name]]
+    missing = [f"{name} was told as done and did not run" for name in told if told[name] == "done" and not hits[name]]
+    denied = [f"{name} was told as not done and ran" for name in told if told[name] == "not done" and hits[name]]
     return twice + missing + denied
 
 

@@ -11,6 +11,7 @@ import { current, keepForNow, kept } from './memory.js';
 export const GROUP = 'Pilothouse';
 const QUIET_MS = 250;
 const BIRTH_MS = 100;
+const UNGROUP_MS = 100;
 const MAX_ADDRESS = 2000;
 const MAX_TITLE = 500;
 
@@ -117,12 +118,20 @@ function tell(tabId) {
 
 /** @param {number} tabId @param {string} reason */
 export function remove(tabId, reason) {
-  if (reason === 'closed') births.delete(tabId);
+  if (reason === 'closed') forgetClosed(tabId);
   if (reason !== 'forbidden page') forgetHand(tabId);
   if (!shared.delete(tabId)) return;
   onUnshared(tabId);
   onChange();
   void tellWhy(tabId, reason);
+}
+
+/** @param {number} tabId */
+function forgetClosed(tabId) {
+  births.delete(tabId);
+  if (!(tabId in current.openers)) return;
+  const { [tabId]: _, ...openers } = current.openers;
+  keepForNow({ openers });
 }
 
 /** Everything, at once. */
@@ -185,15 +194,26 @@ async function takeIn(tabId, opener, attach) {
  * @param {number} tabId */
 async function leaveOut(tabId) {
   const tab = await chrome.tabs.get(tabId).catch(() => undefined);
-  if (tab && groups.has(tab.groupId)) await chrome.tabs.ungroup(tabId);
+  if (tab && groups.has(tab.groupId)) await ungroup(tabId).catch(() => {}); // then it is in the group, for all to see
 }
 
 /** @param {number} tabId */
 export async function unshareByHand(tabId) {
   forgetHand(tabId);
   const tab = await chrome.tabs.get(tabId);
-  if (groups.has(tab.groupId)) await chrome.tabs.ungroup(tabId);
+  if (groups.has(tab.groupId)) await ungroup(tabId);
   await look(tabId);
+}
+
+/** Chrome refuses it while the person drags a tab. @param {number} tabId */
+async function ungroup(tabId, triesLeft = 20) {
+  try {
+    await chrome.tabs.ungroup(tabId);
+  } catch (reason) {
+    if (!triesLeft || !(await chrome.tabs.get(tabId).catch(() => undefined))) throw reason;
+    await new Promise((done) => setTimeout(done, UNGROUP_MS));
+    await ungroup(tabId, triesLeft - 1);
+  }
 }
 
 /** @param {number} tabId */
@@ -210,7 +230,7 @@ export async function look(tabId) {
 }
 
 /** Put a tab into the group called Pilothouse of its window. @param {number} tabId */
-export async function group(tabId) {
+async function group(tabId) {
   const tab = await chrome.tabs.get(tabId);
   if (groups.has(tab.groupId)) return tab.groupId;
   const [found] = await chrome.tabGroups.query({ title: GROUP, windowId: tab.windowId });
@@ -219,10 +239,14 @@ export async function group(tabId) {
     ...(found ? { groupId: found.id } : { createProperties: { windowId: tab.windowId } }),
   });
   groups.add(groupId);
-  naming.add(groupId);
-  if (!found) await chrome.tabGroups.update(groupId, { title: GROUP, color: 'blue' });
-  naming.delete(groupId);
+  if (!found) await name(groupId);
   return groupId;
+}
+
+/** @param {number} groupId */
+async function name(groupId) {
+  naming.add(groupId);
+  await chrome.tabGroups.update(groupId, { title: GROUP, color: 'blue' }).finally(() => naming.delete(groupId));
 }
 
 /** The person renamed or made a group. @param {number} groupId */

@@ -49,6 +49,8 @@ export interface Current {
   ours: number[];
   /** Who really opened a tab. Chrome's own `openerTabId` is the tab that was in front. */
   openers: Record<number, number>;
+  /** The newest downloads of shared tabs. */
+  downloads: { id: number; tabId: number }[];
   /** The daemon refused us: when to ask again (epoch ms). */
   notBefore: number;
 }

@@ -31,9 +31,7 @@ const VERBS = {
     return {};
   },
   activate,
-  group: async ({ tabId }) => ({ groupId: await sharing.group(mine(tabId)) }),
   window: showWindow,
-  downloads: downloads.list,
   download_cancel: downloads.cancel,
   rules: replaceRules,
   stop: async () => {

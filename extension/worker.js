@@ -128,8 +128,14 @@ chrome.tabGroups.onUpdated.addListener(async ({ id }) => {
   await ready;
   await sharing.groupChanged(id);
 });
-chrome.downloads.onCreated.addListener(downloads.created);
-chrome.downloads.onChanged.addListener(downloads.changed);
+chrome.downloads.onCreated.addListener(async (item) => {
+  await ready;
+  downloads.created(item);
+});
+chrome.downloads.onChanged.addListener(async (delta) => {
+  await ready;
+  await downloads.changed(delta);
+});
 
 chrome.runtime.onStartup.addListener(() => {});
 chrome.runtime.onInstalled.addListener(() => {});

@@ -39,7 +39,7 @@ async def test_a_tab_the_agent_opens_is_shared_grouped_and_in_the_background(des
 async def test_a_tab_of_the_persons_is_not_shared(desk: Desk, site: PageServer):
     _, tab = await desk.tab(site.url("small.html"))
     assert (await desk.verb("tabs"))["tabs"] == []
-    for kind in ("attach", "close", "activate", "group", "window"):
+    for kind in ("attach", "close", "activate", "window"):
         assert await refused(desk, kind, tabId=tab) == "denied"
     with pytest.raises(Refusal) as caught:
         await desk.cdp(tab, "Runtime.evaluate", expression="1")

@@ -28,7 +28,6 @@ from pilothouse.errors import Failure
 log = logging.getLogger(__name__)
 
 WAKE_S = 10.0
-RETURN_S = 10.0  # a browser that is away for longer is gone
 NAP_AFTER_S = 60.0
 LOOK_EVERY_S = 5.0
 RULES_S = 5.0
@@ -49,6 +48,11 @@ class Relay(Transport, Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def return_s(self) -> float:
+        """How long it may be away; after that it is gone."""
+        ...
+
     @property
     def shares_all(self) -> bool: ...
     def is_awake(self, session: str) -> bool: ...
@@ -117,7 +121,7 @@ class SharedBrowser(ProfileBrowser):
 
     async def present(self) -> None:
         """Wait for its return, if it is away."""
-        await self._presence.until(lambda: self._present or not self.alive, RETURN_S)
+        await self._presence.until(lambda: self._present or not self.alive, self.relay.return_s)
         if absence := self.absence():
             raise absence
 
@@ -399,6 +403,8 @@ class SharedSeat(Seat):
         elif params["state"] == "completed":
             self._finish(guid, params)
         else:
+            if params["state"] == "canceled":
+                self._lying.pop(guid, None)
             Context.download_moves(self, params)
 
     def download_lies(self, guid: str, path: str) -> None:

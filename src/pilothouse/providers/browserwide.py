@@ -6,13 +6,14 @@ Above: relay hands the commands in. Below: link's verbs. What is not there is re
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import msgspec
+from msgspec import Meta
 
 from pilothouse.cdp.decode import decode
 from pilothouse.errors import Failure
-from pilothouse.providers.frames import TabInfo
+from pilothouse.providers.frames import Line, TabInfo, Word
 from pilothouse.providers.link import Link
 from pilothouse.providers.unsupported import unsupported
 
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 
 CONTEXT = "own"  # the one world of cookies in the person's Chrome
 MAX_DOWNLOADS = 200
+MAX_ADDRESS = 2000  # a page may give a file of megabytes as one; the extension cuts there too
 _CHROME = re.compile(r"Chrome/[\d.]+")
 
 Params = dict[str, Any]
+Path = Annotated[str, Meta(max_length=40_000)]  # no system has longer ones
 
 
 class Desk(Protocol):
@@ -51,9 +54,9 @@ class _Download(msgspec.Struct, rename="camel"):
     """What the extension tells of a download of a shared tab."""
 
     download_id: int
-    url: str = ""
-    path: str = ""
-    state: str = ""
+    url: Line = ""
+    path: Path = ""
+    state: Word = ""
 
 
 class Browserwide:
@@ -200,7 +203,7 @@ class Browserwide:
     def download_moves(self, method: str, params: msgspec.Raw) -> None:
         if method == "Page.downloadWillBegin":
             told = decode(params)
-            self._guids[told["guid"]] = told["url"]
+            self._guids[told["guid"]] = told["url"][:MAX_ADDRESS]
             while len(self._guids) > MAX_DOWNLOADS:
                 del self._guids[next(iter(self._guids))]
 

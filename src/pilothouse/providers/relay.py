@@ -16,6 +16,7 @@ import msgspec
 
 from pilothouse.cdp.connection import OWN_WORDS
 from pilothouse.errors import Failure
+from pilothouse.providers import link as link_module
 from pilothouse.providers import nulls
 from pilothouse.providers.breakoff import SET_UP, BreakOff
 from pilothouse.providers.browserwide import CONTEXT, Browserwide
@@ -104,6 +105,11 @@ class Relay:
     @property
     def name(self) -> str:
         return self.link.name
+
+    @property
+    def return_s(self) -> float:
+        """How long it may be away; after that it is gone."""
+        return link_module.RETURN_S
 
     @property
     def shares_all(self) -> bool:

@@ -188,6 +188,33 @@ async def test_a_popup_of_a_shared_tab_is_shared_and_attached(desk: Desk, site: 
     assert await desk.number(child["tabId"]) == 42
 
 
+async def test_who_opened_a_tab_is_forgotten_with_the_tab(desk: Desk, site: PageServer):
+    tab = (await desk.verb("open", url=site.url("small.html")))["tabId"]
+    await desk.loaded(tab)
+    await desk.verb("attach", tabId=tab)
+    await desk.cdp(tab, "Runtime.evaluate", expression="open('form.html')", userGesture=True)
+    child = (await desk.event("shared", openerTabId=tab))["tabId"]
+    openers = "chrome.storage.session.get('openers').then(it => Object.keys(it.openers))"
+    assert await desk.popup.js(openers) == [str(child)]
+    await desk.verb("close", tabId=child)
+    await desk.popup.until(f"{openers}.then(all => all.length === 0)")
+
+
+REFUSES = """{ const real = chrome.tabs.ungroup.bind(chrome.tabs); let left = %d; globalThis.asked = 0;
+chrome.tabs.ungroup = (tab) => { asked++; return left-- > 0 ? Promise.reject(new Error('a tab is dragged')) : real(tab) } }"""
+
+
+async def test_an_ungroup_that_chrome_refuses_is_tried_again(desk: Desk, site: PageServer):
+    """As it does while the person drags a tab."""
+    tab = (await desk.verb("open", url=site.url("small.html")))["tabId"]
+    worker = await desk.chrome.page(await desk.chrome.worker())
+    await worker.js(REFUSES % 2)
+    assert await desk.chrome.tell(desk.popup, "unshareTab", tabId=tab) == {}
+    assert await worker.js("asked") == 3
+    assert tab not in desk.link.tabs
+    assert (await desk.popup.js(f"chrome.tabs.get({tab})"))["groupId"] == -1
+
+
 async def test_a_popup_of_the_persons_other_tab_is_not_shared(desk: Desk, site: PageServer):
     """Chrome says that the tab in front opened it; that one is shared, and did not."""
     page, _ = await desk.tab(site.url("small.html"))

@@ -9,6 +9,7 @@ import { clearRules } from './rules.js';
 /** @typedef {import('./types').Why} Why */
 
 const PAUSE_MS = 60_000;
+const SECOND_MS = 30_000;
 const CODE = /^(?:(\d{1,5})-)?([A-Z2-9]{4})-?([A-Z2-9]{4})$/;
 
 /** @param {string} text what the person typed */
@@ -60,16 +61,16 @@ export async function unpair() {
 /** Tell the person why the daemon we are paired with is not reached. Where asking again at once cannot help, we wait; a
  * stranger may go away at any moment. @param {Why} why */
 export function explain(why) {
-  if (why === 'unknown') tellAndWait('Pilothouse does not know this browser (any more): pair it again', true);
-  else if (why === 'second') tellAndWait(SECOND);
+  if (why === 'unknown') tellAndWait('Pilothouse does not know this browser (any more): pair it again', { pairAgain: true });
+  else if (why === 'second') tellAndWait(SECOND, { ms: SECOND_MS });
   else if (why === 'old extension') tellAndWait(OLD_EXTENSION);
   else if (why === 'old daemon') tellAndWait(OLD_DAEMON);
   else if (why === 'stranger') note({ problem: `Another program answers on port ${kept.pairing?.port}, not your Pilothouse` });
   else if (why === 'away') note({ problem: '' });
 }
 
-/** @param {string} problem @param {boolean} [pairAgain] */
-function tellAndWait(problem, pairAgain = false) {
-  connection.pause(PAUSE_MS);
+/** @param {string} problem @param {{pairAgain?: boolean, ms?: number}} [more] */
+function tellAndWait(problem, { pairAgain = false, ms = PAUSE_MS } = {}) {
+  connection.pause(ms);
   note({ problem, pairAgain });
 }

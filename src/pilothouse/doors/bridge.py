@@ -40,6 +40,7 @@ NEWS_PER_MINUTE = 60_000  # tabs that change; what the debugger says has no such
 MAX_UNSENT_BYTES = 256 * 1024 * 1024
 TRIES_PER_MINUTE = 60
 
+_NO_MORE = {"connection": "close"}  # a question is no client that a daemon has to stay for
 _BAD_FRAME, _TOO_MUCH, _REFUSED = 1007, 1008, 4403
 _log = logging.getLogger(__name__)
 
@@ -63,8 +64,9 @@ class BridgeDoor:
             data = self._answer(await request.body())
         except Failure as failure:
             self._note("bridge_refused", failure.message)
-            return parcel.refusal(failure)
-        return parcel.as_json({"success": True, "data": data, "metadata": {"timestamp": int(time.time() * 1000)}})
+            return parcel.refusal(Refused(failure.status, failure, _NO_MORE))
+        metadata = {"timestamp": int(time.time() * 1000)}
+        return parcel.as_json({"success": True, "data": data, "metadata": metadata}, headers=_NO_MORE)
 
     def _answer(self, body: bytes) -> dict[str, Any]:
         try:

@@ -8,6 +8,7 @@ import { isShared } from './sharing.js';
 
 const VERSION = '1.3';
 const PROBE_MS = 5_000;
+const STOP_MS = 500; // a tab that takes longer is let go as it is
 // Nobody in the daemon listens to these, and a page may cause thousands.
 const NOISE = new Set(['Debugger.scriptParsed', 'Debugger.scriptFailedToParse', 'Page.screencastFrame']);
 
@@ -112,11 +113,16 @@ export async function detach(tabId) {
 /** Nobody decides any more about what a page waits for, and a document that the debugger holds would go on when it lets go:
  * so the tab stops loading. @param {number} tabId */
 export async function drop(tabId) {
-  if (attached.has(tabId)) await chrome.debugger.sendCommand({ tabId }, 'Page.stopLoading').catch(() => {});
+  if (attached.has(tabId)) {
+    const stopped = chrome.debugger.sendCommand({ tabId }, 'Page.stopLoading').catch(() => {});
+    await Promise.race([stopped, new Promise((done) => setTimeout(done, STOP_MS))]);
+  }
   await detach(tabId);
 }
 
+/** At once; those that are just being attached as soon as they are. */
 export async function detachAll() {
+  await Promise.all([...attached.keys()].map(drop));
   await Promise.allSettled(coming.values());
   await Promise.all([...attached.keys()].map(drop));
 }

@@ -1,5 +1,6 @@
 """F06: the person stops everything at once, in the popup or on Chrome's own bar, and it stays stopped until they say so."""
 
+import asyncio
 import time
 
 import pytest
@@ -8,7 +9,7 @@ from pilothouse.errors import Failure
 from tests.promises import promise
 from tests.server import PageServer
 
-from .conftest import Desk
+from .conftest import Desk, Refusal
 
 pytestmark = promise("F06", "F08")
 
@@ -47,6 +48,18 @@ async def test_stop_in_the_popup_ends_everything_at_once(desk: Desk, site: PageS
     assert await desk.event("stopped") == {"by": "popup"}
     assert time.monotonic() - began < 1
     await is_stopped(desk, tabs)
+
+
+async def test_a_page_that_hangs_is_let_go_as_fast(desk: Desk, site: PageServer):
+    tabs = await working(desk, site)
+    hung = asyncio.create_task(desk.cdp(tabs[0], "Runtime.evaluate", expression="document.title = 'hung'; while (1);"))
+    await desk.event("tab", tabs[0], title="hung")
+    began = time.monotonic()
+    await desk.chrome.tell(desk.popup, "stop")
+    assert time.monotonic() - began < 1.5
+    await is_stopped(desk, tabs)
+    with pytest.raises(Refusal):
+        await hung
 
 
 async def test_cancel_on_chromes_bar_means_the_same(desk: Desk, site: PageServer):

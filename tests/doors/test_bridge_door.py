@@ -68,7 +68,7 @@ class Bridge:
             async with connect(address, origin=origin and Origin(origin), subprotocols=offered, **more) as one:  # type: ignore[arg-type]
                 yield one
         except InvalidStatus as problem:
-            raise Refused(problem.response.status_code, problem.response.body or b"") from None
+            raise Refused(problem.response.status_code, bytes(problem.response.body or b"")) from None
 
     @contextlib.asynccontextmanager
     async def visit(self, key: Key, origin: str | None = ORIGIN) -> AsyncIterator[ClientConnection]:

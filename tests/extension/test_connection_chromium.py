@@ -101,7 +101,7 @@ async def test_the_extension_itself_says_that_it_is_too_late(
     """Of what was sent in time and came late: the clock that the deadline is of stands a minute behind."""
     monkeypatch.setattr(link_module, "time", SimpleNamespace(time=lambda: time.time() - 60))
     answers: asyncio.Queue[Any] = asyncio.Queue()
-    wish = {"url": site.url("small.html?late")}
+    wish: dict[str, Any] = {"url": site.url("small.html?late")}
     desk.link._send("open", wish, 5, lambda *told: answers.put_nowait(told), "open")
     data, problem = await asyncio.wait_for(answers.get(), 5)
     assert (data, problem.code) == (None, "too_late")

@@ -162,7 +162,8 @@ class SharedBrowser(ProfileBrowser):
         if state == "away":
             self._present = False
             for seat in self.seats:
-                seat.ruled.clear()
+                if isinstance(seat, SharedSeat):
+                    seat.ruled.clear()
             if self._returning:
                 self._returning.cancel()
         elif state == "connected":

@@ -4,6 +4,7 @@
 """
 
 import argparse
+import asyncio
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from typing import NamedTuple
 
 import httpx
 
+from bench import away
 from bench.kills import kill_often
 from bench.load import TRIED, Place, Worker, doors, key_of, least_tried
 from pilothouse.browser.usage import pss_of
@@ -215,9 +217,16 @@ def main() -> int:
     parser.add_argument("minutes", nargs="?", type=float, default=60)
     parser.add_argument("--sessions", type=int, default=10)
     parser.add_argument("--kill", type=int, default=0, metavar="TIMES", help="kill -9 it so often under load instead")
+    parser.add_argument(
+        "--extension-kill", type=int, default=0, metavar="TIMES", help="kill the extension's worker so often instead"
+    )
+    parser.add_argument("--pause", type=float, default=60, help="then the browser stands still for so many seconds")
+    parser.add_argument("--idle", type=float, default=60, help="and then nobody does anything for so many minutes")
     parser.add_argument("--seed", type=int, default=0, help="of the moments at which it is killed")
     parser.add_argument("--keep", action="store_true", help="leave the home for a look")
     options = parser.parse_args()
+    if options.extension_kill:
+        return asyncio.run(away.soak(options.extension_kill, options.pause, options.idle, options.seed))
     folder = Path(tempfile.mkdtemp(prefix="pilothouse-soak-"))
     trial = Trial(folder)
     try:

@@ -9,6 +9,8 @@ import uvloop
 
 from pilothouse.guard.rules import read_rules
 from pilothouse.providers import launch
+from tests.extension.differs import mark
+from tests.extension.neighbour import in_own_chrome
 from tests.house import Agent, House
 from tests.processes import kill_daemon
 from tests.server import PageServer
@@ -28,8 +30,10 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEv
     return {"uvloop": uvloop.new_event_loop}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Hostile pages burn all they can get, and our deadlines must hold meanwhile."""
+    if config.getoption("--through") == "extension":
+        mark(items)
     for item in items:
         if HOSTILE in item.path.parents:
             item.add_marker("alone")
@@ -41,9 +45,17 @@ def site() -> Iterator[PageServer]:
         yield server
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--through", choices=["launched", "extension"], default="launched", help="agents' kind of browser")
+
+
 @pytest.fixture(scope="session")
-async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+async def house(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> AsyncIterator[House]:
     home: Path = tmp_path_factory.mktemp("house")
+    if pytestconfig.getoption("--through") == "extension":
+        async with in_own_chrome(home) as one:
+            yield one
+        return
     one = House(home)
     yield one
     await one.close()
@@ -52,6 +64,8 @@ async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House
 @pytest.fixture
 async def agent(house: House) -> AsyncIterator[Agent]:
     """A client with a session of its own."""
+    if house.tidy:
+        await house.tidy()
     async with house.agent() as one:
         yield one
 

@@ -16,6 +16,7 @@ from pilothouse.call import Defaults
 from pilothouse.config import Config
 from pilothouse.gate import Gate
 from pilothouse.guard.policy import Decision, Policy, Question
+from pilothouse.providers.link import Links
 from pilothouse.tool import Access
 
 ALLOW = Decision(verdict="allow", rule="test")
@@ -40,6 +41,7 @@ class Here:
         self.url = ""
         self.routes: list[BaseRoute] = []
         self.gate: Gate
+        self.links: Links
 
     @property
     def agent(self) -> str:
@@ -62,9 +64,9 @@ class Here:
 
 
 @contextlib.asynccontextmanager
-async def daemon_here(home: Path, settings: Config | None = None) -> AsyncIterator[Here]:
+async def daemon_here(home: Path, settings: Config | None = None, port: int = 0) -> AsyncIterator[Here]:
     here = Here(home)
-    with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as listener:
+    with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", port)) as listener:
         _open_up(patch, here)
         with instance.Claim(str(home)):
             running = asyncio.create_task(
@@ -94,7 +96,12 @@ def _open_up(patch: pytest.MonkeyPatch, here: Here) -> None:
             super().__init__(*args, **more)
             here.gate = self
 
+    def linked() -> Links:
+        here.links = Links()
+        return here.links
+
     patch.setattr(daemon, "build_app", built)
+    patch.setattr(daemon, "Links", linked)
     patch.setattr(daemon, "Gate", Seen)
     patch.setattr(daemon, "_end_soon", lambda: None)  # it would end this process
     policy_says(patch, lambda question: here.decide(question))

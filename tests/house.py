@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,14 +10,16 @@ import pilothouse.tools
 from pilothouse.browser.browsers import Browsers
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.sessions import Sessions
+from pilothouse.browser.shared import Shared
 from pilothouse.browser.terms import Terms
-from pilothouse.call import Answer, Call, Caller
+from pilothouse.call import Answer, Call, Caller, Defaults
 from pilothouse.config import Browser
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.border import Borders
+from pilothouse.guard.domains import is_outside
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
 from pilothouse.guard.secrets import Secrets
@@ -26,6 +28,8 @@ from pilothouse.guard.vault import Vault
 from pilothouse.guard.view import View
 from pilothouse.profiles import Profiles
 from pilothouse.providers.launch import Launcher
+from pilothouse.providers.link import Links
+from pilothouse.providers.relay import Relay
 from pilothouse.tool import Registry, declared
 
 
@@ -42,6 +46,9 @@ class House:
         self.pool = Pool(launcher.start, self.sluice.open_closed)
         self.profiles = Profiles(home)
         self.browsers = Browsers(self.profiles, launcher, self.sluice.open_closed, home / "browsers")
+        self.links = Links()
+        self.shared = Shared(lambda name: self.links.find(name).name, lambda name: Relay(self.links.find(name)))
+        self.links.on_stopped(self.shared.stopped)
         self.approvals = Approvals()
         self.borders = Borders(
             lambda browser, mode: view or self.policy.view(browser, mode), lambda *asked: self.approvals.ask(*asked)
@@ -61,23 +68,28 @@ class House:
                 vault=vault,
                 secrets=self.secrets,
                 bars=self.policy.bars,
+                is_outside=is_outside,
                 forbids=self.policy.forbids,
             ),
             idle_s=600,
             browsers=self.browsers,
+            shared=self.shared,
             border=self.borders.open,
         )
         for module in pkgutil.iter_modules(pilothouse.tools.__path__):
             importlib.import_module(f"pilothouse.tools.{module.name}")
-        audit = Audit(home)
+        self.audit = audit = Audit(home)
         self.approvals.record_in(audit)
         self.sessions.on_closed = self.approvals.session_closed
+        self.sessions.on_stopped = lambda name, ended: audit.note("agents_stopped", browser=name, sessions=ended)
         self.gate = Gate(Registry(declared()), self.sessions, self.policy, self.approvals, audit)
+        self.defaults = Defaults()
+        self.tidy: Callable[[], Awaitable[None]] | None = None  # what sessions of one browser leave to the next
         self._agents = 0
 
-    def agent(self) -> "Agent":
+    def agent(self, defaults: Defaults | None = None) -> "Agent":
         self._agents += 1
-        return Agent(self.gate, Caller("default", f"test-{self._agents}", "mcp"))
+        return Agent(self.gate, Caller("default", f"test-{self._agents}", "mcp", defaults or self.defaults))
 
     async def close(self) -> None:
         await self.gate.close()

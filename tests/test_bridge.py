@@ -388,12 +388,24 @@ def test_wrong_flags(flags: list[str], complaint: str) -> None:
 
 @pytest.mark.parametrize(
     ("flags", "browser", "endpoint"),
-    [([], "isolated", ""), (["--extension"], "extension", ""), (["--cdp", "lab"], "cdp", "lab")],
+    [
+        ([], "isolated", ""),
+        (["--extension"], "extension", ""),
+        (["--extension", "--tools", "all"], "extension", ""),
+        (["--cdp", "lab"], "cdp", "lab"),
+    ],
 )
 def test_flags(flags: list[str], browser: str, endpoint: str) -> None:
     hello = parse(flags)
     assert hello is not None
     assert (hello["browser"], hello["endpoint"]) == (browser, endpoint)
+
+
+@pytest.mark.parametrize("flags", [["--extension", "work"], ["--extension=work", "--tools", "all"]])
+def test_one_of_several_browsers_of_the_person(flags: list[str]) -> None:
+    hello = parse(flags)
+    assert hello is not None
+    assert (hello["browser"], hello["profile"]) == ("extension", "work")
 
 
 def test_help_and_wrong_flags_on_the_command_line(home: Path) -> None:

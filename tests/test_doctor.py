@@ -38,7 +38,7 @@ def test_a_healthy_home(cli: CommandLine):
     assert found["browser start"]["found"].startswith("headless in ")
     assert found["browser"]["state"] == "ok"
     assert found["daemon"]["found"].startswith("not running")
-    assert "later version" in found["extension"]["found"]
+    assert "while no daemon runs" in found["extension"]["found"]
     assert not list((cli.home / "browsers").glob("*"))
 
 
@@ -51,6 +51,7 @@ def test_the_daemon_its_port_and_keys(cli: CommandLine):
         assert ready["url"] in found["daemon"]["found"]
         assert "port" not in found  # the daemon's line says it
         assert found["agent.key"]["state"] == found["person.key"]["state"] == "ok"
+        assert "no browser is paired" in found["extension"]["found"]
         (cli.home / "agent.key").chmod(0o644)
         (cli.home / "person.key").write_text("")
         found = checks(cli)

@@ -56,6 +56,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "guard",
         "browser.watch",
         "browser.stream",
+        "providers.link",
+        "providers.frames",
         "metrics",
         "tool",
         "config",

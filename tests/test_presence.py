@@ -26,6 +26,22 @@ async def test_it_ends_some_time_after_the_last_client() -> None:
     assert time.monotonic() - left > 0.05
 
 
+async def test_a_browser_of_the_persons_keeps_no_daemon() -> None:
+    door, presence = Door(), Presence(asyncio.Event())
+    door.connections = 1
+    presence.watch(door, browsers=lambda: 1)
+
+    async def app(*_: object) -> None: ...
+
+    over = asyncio.create_task(presence.until_over(0.1))
+    knocking = presence.at_web(app)
+    for _ in range(100):
+        await knocking({"type": "websocket", "path": "/bridge"}, None, None)  # type: ignore[arg-type]
+        if (await asyncio.wait([over], timeout=0.05))[0]:
+            return
+    raise AssertionError("it is still there")
+
+
 async def test_a_short_visit_counts() -> None:
     presence = Presence(asyncio.Event())
     presence.watch(Door())

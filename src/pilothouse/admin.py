@@ -25,19 +25,8 @@ from pilothouse.home import directory
 
 STOP_TIMEOUT_S = 5.0
 LINGER_S = 30 * 60.0
-OWN_FILES = (
-    "approvals",
-    "backup",
-    "demo",
-    "doctor",
-    "install",
-    "key",
-    "log",
-    "policy",
-    "restore",
-    "secret",
-    "sessions",
-)
+PERSON_FILES = ("approvals", "extension", "key", "log", "policy", "secret", "sessions")
+OWN_FILES = (*PERSON_FILES, "backup", "demo", "doctor", "install", "restore")
 
 
 class Commands(click.Group):

@@ -40,7 +40,7 @@ MCP on stdin and stdout. Starts the daemon when none runs.
   --tools SETS     tools to list: core (default), all, or names and groups separated by commas
   --isolated       sessions in a fresh, private browser context (default)
   --profile NAME   sessions in the browser profile NAME
-  --extension      sessions in the user's own Chrome, through the extension
+  --extension [NAME]  sessions in the user's own Chrome, through the extension; NAME when several are paired
   --cdp NAME       sessions in the browser at the configured endpoint NAME
   --headed         with a window
   --help           this text
@@ -77,17 +77,20 @@ def parse(arguments: list[str]) -> dict[str, Any] | None:
     hello: dict[str, Any] = {"pilothouse": __version__, "door": "mcp", "tools": "", "browser": "isolated"}
     hello |= {"profile": "", "headed": False, "endpoint": ""}
     chosen = ""
-    rest = iter(arguments)
-    for argument in rest:
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
         flag, equals, value = argument.partition("=")
         if flag in ("-h", "--help"):
             return None
         if flag in ("--tools", "--profile", "--cdp"):
-            value = value if equals else next(rest, "")
+            value = value if equals else rest.pop(0) if rest else ""
             if not value or (value.startswith("--") and not equals):
                 raise UsageError(f"{flag} needs a value")
-        elif equals or flag not in ("--isolated", "--extension", "--headed"):
+        elif (equals and flag != "--extension") or flag not in ("--isolated", "--extension", "--headed"):
             raise UsageError(f"unknown argument {argument!r}")
+        if flag == "--extension" and not equals and rest and not rest[0].startswith("-"):
+            value = rest.pop(0)
         if flag in ("--isolated", "--profile", "--extension", "--cdp"):
             if chosen and chosen != flag:
                 raise UsageError(f"{chosen} and {flag} exclude each other")
@@ -95,9 +98,12 @@ def parse(arguments: list[str]) -> dict[str, Any] | None:
             hello["browser"] = flag[2:]
         if flag == "--headed":
             hello["headed"] = True
-        elif key := {"--tools": "tools", "--profile": "profile", "--cdp": "endpoint"}.get(flag):
+        elif key := _VALUES.get(flag):
             hello[key] = value
     return hello
+
+
+_VALUES = {"--tools": "tools", "--profile": "profile", "--extension": "profile", "--cdp": "endpoint"}
 
 
 class Lines:

@@ -80,6 +80,7 @@ class Visit:
         self.record = 0
         self.hidden: frozenset[str] = frozenset()  # tabs at pages that may not be read
         self.held: Held | None = None
+        self.acting = False  # its tool has begun
         self.touches: tuple[str, ...] = ()  # places beside the page that the call changes or reads
 
     @property

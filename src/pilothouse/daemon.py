@@ -30,6 +30,7 @@ from pilothouse import __version__, instance, log
 from pilothouse.browser.browsers import Browsers
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.sessions import Sessions
+from pilothouse.browser.shared import Shared
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.warden import Bounds
 from pilothouse.call import Defaults
@@ -37,8 +38,10 @@ from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Limits, Server, load
 from pilothouse.doors.approvals import approval_routes
+from pilothouse.doors.bridge import BridgeDoor
 from pilothouse.doors.commands import CommandDoor
 from pilothouse.doors.contracts import Contracts
+from pilothouse.doors.extension import extension_routes
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.herald import Herald
 from pilothouse.doors.http import HttpDoor, build_app
@@ -54,8 +57,10 @@ from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.border import Borders
+from pilothouse.guard.domains import is_outside
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.known import known
+from pilothouse.guard.pairing import ORIGIN, Pairing
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
@@ -68,6 +73,8 @@ from pilothouse.home import directory, socket_path
 from pilothouse.presence import Presence
 from pilothouse.profiles import Profiles
 from pilothouse.providers.launch import Launcher
+from pilothouse.providers.link import Links
+from pilothouse.providers.relay import Relay
 from pilothouse.reload import EVERY_S, follow_file
 from pilothouse.tool import Registry, declared
 
@@ -177,9 +184,11 @@ async def run(
     secrets = Secrets(home, vault)
     await asyncio.to_thread(secrets.prepare)
     fixed = _fixed(home, vault, secrets, policy)
-    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, fixed)
+    pairing, links = Pairing(home), Links()
+    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, fixed, links)
     sessions.on_closed = approvals.session_closed
     keys.on_change = partial(_keys_changed, audit, sessions, approvals)
+    sessions.on_stopped = lambda name, ended: audit.note("agents_stopped", browser=name, by="person", sessions=ended)
     rates = Rates()
     pace = _Pace(rates, policy, settings.limits.requests_per_minute)
     gate = Gate(
@@ -197,6 +206,7 @@ async def run(
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
     doors = {"mcp": presence.at_door(mcp.open), "call": presence.at_door(_ready(commands.open))}
     person = PersonOnly(audit)
+    bridge = BridgeDoor(pairing, links, audit, port=port)
     local = LocalDoor(doors, stop=presence.asked_to_stop, on_unknown=person.tried_door)
     hosts, is_open = settings.server.allowed_hosts, extras is not None
     contracts = Contracts(gate, mcp.herald, rates, audit, defaults=defaults, debug=settings.server.debug)
@@ -206,11 +216,14 @@ async def run(
         *approval_routes(approvals, person),
         *secret_routes(secrets, audit, person),
         *session_routes(gate, person),
+        *extension_routes(pairing, links, bridge, audit, person, port=port),
     ]
-    routes = [metrics_route(gate), *people, *rest]
-    app = build_app(mcp.door, keys.who, port=port, hosts=hosts, routes=routes, insecure_no_secret=is_open)
+    routes = [metrics_route(gate), *bridge.routes(), *people, *rest]
+    app = build_app(
+        mcp.door, keys.who, port=port, hosts=hosts, routes=routes, extension=ORIGIN, insecure_no_secret=is_open
+    )
     http = HttpDoor(presence.at_web(app))
-    presence.watch(local, http, sessions=lambda: sessions.in_use)
+    presence.watch(local, http, sessions=lambda: sessions.in_use, browsers=lambda: links.connected)
     following: list[asyncio.Task[None]] = []
     try:
         await local.listen(Path(socket_path(home)))
@@ -231,8 +244,10 @@ async def run(
         _end_soon()
         instance.withdraw(str(home))
         approvals.close()  # nobody waits for an answer that cannot come
-        await _close(DOORS_CLOSE_S, mcp.close, local.close, http.close)
-        await _close(GATE_CLOSE_S, gate.close)
+        await _close(DOORS_CLOSE_S, mcp.close, local.close)
+        await _close(GATE_CLOSE_S, gate.close)  # sessions in the person's Chrome tidy up through its links
+        links.close()
+        await _close(DOORS_CLOSE_S, http.close)
         sluice.close()
 
 
@@ -319,12 +334,25 @@ def _fixed(home: Path, vault: Vault, secrets: Secrets, policy: Policy) -> Terms:
         redact_registered=redact_registered,
         redact_headers=redact_headers,
         bars=policy.bars,
+        is_outside=is_outside,
         forbids=policy.forbids,
     )
 
 
+def _shared(links: Links) -> Shared:
+    shared = Shared(lambda name: links.find(name).name, lambda name: Relay(links.find(name)))
+    links.on_stopped(shared.stopped)
+    return shared
+
+
 def _sessions(
-    settings: Config, home: Path, sluice: Sluice, profiles: Profiles, borders: Borders, fixed: Terms
+    settings: Config,
+    home: Path,
+    sluice: Sluice,
+    profiles: Profiles,
+    borders: Borders,
+    fixed: Terms,
+    links: Links,
 ) -> Sessions:
     launcher = Launcher(settings.browser, home)
     gateway = sluice.open_closed
@@ -338,6 +366,7 @@ def _sessions(
         max_sessions=limits.sessions,
         idle_s=limits.idle_minutes * 60,
         browsers=Browsers(profiles, launcher, gateway, home / "browsers"),
+        shared=_shared(links),
         border=borders.open,
         terms=_terms(settings, fixed),
         bounds=_bounds(settings),

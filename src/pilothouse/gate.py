@@ -235,6 +235,7 @@ class Gate:
         if tool.runner_name:
             extra[tool.runner_name] = self._runner(visit)
         token = HELD.set(visit.held)
+        visit.acting = True
         try:
             return await tool.handler(place, **_given_to(tool, args), **extra)
         finally:

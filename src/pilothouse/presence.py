@@ -17,6 +17,7 @@ from pilothouse import __version__
 T = TypeVar("T")
 
 TICK_S = 30.0
+BRIDGE_PATH = "/bridge"
 _log = logging.getLogger(__name__)
 
 
@@ -30,17 +31,20 @@ class Presence:
         self._stop = stop
         self._doors: tuple[Door, ...] = ()
         self._sessions: Callable[[], int] = int
+        self._browsers: Callable[[], int] = int
         self._last_seen = time.monotonic()
 
-    def watch(self, *doors: Door, sessions: Callable[[], int] = int) -> None:
-        """`sessions` says how many are open: those of a terminal outlive its commands, and its clients."""
-        self._doors, self._sessions = doors, sessions
+    def watch(self, *doors: Door, sessions: Callable[[], int] = int, browsers: Callable[[], int] = int) -> None:
+        """`sessions` says how many are open: those of a terminal outlive its commands, and its clients. `browsers` says
+        how many of the clients are a person's Chrome, which connects to any daemon there is and needs none."""
+        self._doors, self._sessions, self._browsers = doors, sessions, browsers
 
     def at_web(self, app: ASGIApp) -> ASGIApp:
         """The same application; a client that comes and goes between two looks is noticed too."""
 
         async def noticing(scope: Scope, receive: Receive, send: Send) -> None:
-            self._last_seen = time.monotonic()
+            if scope.get("path") != BRIDGE_PATH:
+                self._last_seen = time.monotonic()
             await app(scope, receive, send)
 
         return noticing
@@ -78,4 +82,4 @@ class Presence:
                 return
 
     def _clients(self) -> int:
-        return sum(door.connections for door in self._doors)
+        return sum(door.connections for door in self._doors) - self._browsers()

@@ -16,7 +16,7 @@ from pilothouse.envelope import enveloped
 from pilothouse.errors import Failure
 from pilothouse.guard.redact import REGISTERED, SAID, SHOWN, Degree, redact_text, redact_tree
 from pilothouse.result import Result, clean, clean_tree, plain_url, quoted
-from pilothouse.tool import Tool
+from pilothouse.tool import Access, Tool
 
 EVENTS_SHOWN = 8
 DIALOG_CHARS = 500
@@ -75,7 +75,7 @@ def _is_hidden(event: Event, visit: Visit) -> bool:
 
 
 def failed(visit: Visit, failure: Failure) -> Answer:
-    tab = visit.tab
+    tab, failure = visit.tab, _honest(visit, failure)
     metadata: dict[str, Any] = {"tool": visit.call.tool[:80], "timestamp": int(time.time() * 1000)}
     if tab:
         metadata |= {"tab": tab.name, "url": tab.url}
@@ -93,6 +93,22 @@ def failed(visit: Visit, failure: Failure) -> Answer:
         status=failure.status,
         session=visit.session.id if visit.session else "",
         tab=visit.tab_name,
+    )
+
+
+def _honest(visit: Visit, failure: Failure) -> Failure:
+    """A browser that went away in the middle of a tool may come back with what the tool did: nobody is to believe that
+    nothing was done because the last thing that was asked found it gone."""
+    tool, session = visit.tool, visit.session
+    lives_on = session is not None and session.options.browser == "extension"
+    if failure.code != "browser_gone" or not (visit.acting and lives_on and tool and tool.access is not Access.READ):
+        return failure
+    return Failure(
+        failure.code,
+        failure.message if "may_have_run" in failure.details else f"{failure.message}; {tool.name} may have run",
+        details={**failure.details, "may_have_run": True},
+        suggestions=["look at the page before you repeat anything"],
+        retryable=False,
     )
 
 

@@ -45,6 +45,8 @@ class Timing:
             visit.placing_s += time.monotonic() - began
 
     async def too_late(self, visit: Visit, timeout_s: float) -> Failure:
+        if visit.session and (absence := visit.session.absence):
+            return absence
         what = f"{visit.call.tool} did not end within {timeout_s:g} s"
         if visit.tab and (why := await excuse(visit.tab, PROBE_S)):
             what += f"; {why}"

@@ -33,6 +33,12 @@ class FakeContext:
     def keep_files_in(self, folder: Path) -> None:
         return None
 
+    def foremost(self) -> None:
+        return None
+
+    async def present(self) -> None:
+        return None
+
     async def close(self) -> None:
         await self.may_close.wait()
         self.closed = True

@@ -1,6 +1,7 @@
 """A policy made by hand, as a session sees it: for tests of what holds the network to it."""
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from pilothouse.guard.address import Address, authority
 from pilothouse.guard.domains import read_domains
@@ -63,6 +64,9 @@ class ByHand:
 
     def resources(self, document_url: str) -> Hosts | None:
         return self.lists.get(authority(document_url)[0]) if document_url.startswith("http") else None
+
+    def net_rules(self, allowed: tuple[str, ...]) -> list[dict[str, Any]]:
+        return []
 
     def _verdict(self, host: str) -> Verdict:
         return "ask" if host in self.ask else "allow" if self.documents == ALL or host in self.documents else "deny"

@@ -61,7 +61,7 @@ async def posted(agent: Agent) -> list[dict[str, Any]]:
 async def test_what_was_sent_is_not_sent_again(
     agent: Agent, site: PageServer, policy: str, say: Callable[[str], None]
 ) -> None:
-    say(policy)
+    say(f'template = "sandbox"\n{policy}')
     page = site.inline("<form method=post action=/echo><button>Go</button></form>")
     await agent.call("navigate", url=page)
     await agent.call("click", target="text=Go")

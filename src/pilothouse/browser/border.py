@@ -5,7 +5,7 @@ Above: sessions are handed one each, context and intercept ask it. Below: nothin
 
 from collections.abc import Awaitable, Callable
 from ipaddress import IPv4Address, IPv6Address
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 
 class Refusal(Protocol):
@@ -41,6 +41,10 @@ class Border(Protocol):
 
     def mock(self, url: str, *, named: bool) -> Refusal | None:
         """Whether an agent's answer may stand in a site's place. `named`: a person could be asked about that site."""
+        ...
+
+    def net_rules(self, allowed: tuple[str, ...]) -> list[dict[str, Any]]:
+        """What is forbidden, in the words of a browser that can hold it itself; `allowed`: the only hosts, if any."""
         ...
 
     def follow(self, changed: Callable[[], None]) -> Callable[[], None]: ...

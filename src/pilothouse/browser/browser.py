@@ -52,9 +52,15 @@ class Owner(Protocol):
     def report(self, kind: str, tab: str, text: str, about: str = "") -> None: ...
     def opened(self, tab: Tab) -> None: ...
     def shut(self, tab: Tab) -> None: ...
+    @property
+    def occupied(self) -> bool:
+        """Whether a call or somebody who follows it is under way."""
+        ...
 
 
 class Context:
+    limits = ""  # what of the policy cannot be held here
+
     def __init__(self, browser: "Browser", context_id: str, gateway: Gateway) -> None:
         self.id = self.key = context_id
         self.browser = browser
@@ -78,6 +84,21 @@ class Context:
     @property
     def tabs(self) -> list[Tab]:
         return list(self._tabs.values())
+
+    # What only a browser that may be away, or lets its tabs sleep, has something to say about.
+
+    def absence(self) -> Failure | None:
+        return None
+
+    async def present(self) -> None:
+        pass
+
+    async def wake(self, tab: Tab) -> None:
+        pass
+
+    def foremost(self) -> Tab | None:
+        """Which tab a session begins with."""
+        return next(iter(self.tabs), None)
 
     async def open_tab(self, url: str = "about:blank", *, background: bool = True) -> Tab:
         reply = await self.browser.root.send(

@@ -34,6 +34,7 @@ class Downloads:
         self._by_id: dict[str, Download] = {}
         self._unclaimed: dict[str, float] = {}  # nobody has waited for these yet; since when they are over
         self.signal = Signal()
+        self.lies: dict[str, str] = {}  # where a browser put a file by itself, by the download's id
 
     def all(self) -> list[Download]:
         return list(self._by_id.values())
@@ -75,7 +76,7 @@ class Downloads:
             self.signal.stir()
             return None
         if download.state == "completed" and folder:
-            download.path = _named(folder / download.id, download.name)
+            download.path = self.lies.pop(download.id, "") or _named(folder / download.id, download.name)
         if download.id in self._unclaimed:
             self._unclaimed[download.id] = time.monotonic()
         self._drop_oldest()

@@ -148,6 +148,14 @@ class Frames:
         for child in tree.get("childFrames", []):
             self.merge(channel, child)
 
+    def settle(self, channel: Channel, tree: dict[str, Any]) -> None:
+        """The whole tree of a channel: what it does not name is gone."""
+        self.merge(channel, tree)
+        there = set(_ids(tree))
+        gone = [one.id for one in self if one.channel is channel and one is not self.main and one.id not in there]
+        for frame_id in gone:
+            self._by_id.pop(frame_id, None)
+
     def _frame(self, frame_id: str, channel: Channel) -> Frame:
         frame = self._by_id.get(frame_id)
         if frame is None:
@@ -221,3 +229,9 @@ class Frames:
         for frame in self._by_id.values():
             if frame.channel is channel:
                 frame.drop_world()
+
+
+def _ids(tree: dict[str, Any]) -> Iterator[str]:
+    yield tree["frame"]["id"]
+    for child in tree.get("childFrames", []):
+        yield from _ids(child)

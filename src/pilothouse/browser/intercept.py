@@ -215,6 +215,11 @@ class Intercept:
             self.leave(channel)
         return [self._put(channel, wanted) for channel in self._channels.values()]
 
+    def put(self, channel: Channel) -> None:
+        """What holds now, in one target that may have forgotten it."""
+        if wanted := self._wanted():
+            channel.post("Fetch.enable", steadfast=True, timeout=APPLY_S, **wanted)
+
     def _put(self, channel: Channel, wanted: dict[str, Any]) -> asyncio.Future[dict[str, Any]]:
         if channel.id in self._shared:
             self._shut_in(channel)

@@ -23,6 +23,7 @@ from pilothouse.browser.watch import Watch
 from pilothouse.errors import Failure
 from pilothouse.result import counted
 
+AS_IT_IS = (0, 0)  # a viewport that is the window's own
 POPUP_FRESH_S = 10.0  # for so long a tab that a page opened counts as the next one
 
 
@@ -98,6 +99,8 @@ class Session:
 
     def bars(self, place: str, *, asked: bool = True) -> bool:
         """Whether cookies and storage of a domain or address are neither told nor changed."""
+        if self.options.allowed_domains and self._terms.is_outside(self.options.allowed_domains, place):
+            return True
         return self._terms.bars(self.options.browser, self.options.mode, place, asked)
 
     @property
@@ -105,8 +108,21 @@ class Session:
         assert self._context
         return self._context
 
+    @property
+    def occupied(self) -> bool:
+        return bool(self.busy or self._streams)
+
+    @property
+    def absence(self) -> Failure | None:
+        """Why nothing can be done in its browser now."""
+        return self._context.absence() if self._context else None
+
     async def open(self) -> None:
         """Move into a browser: at first, and again when the last one died."""
+        await self._move_in()
+        await self.context.present()
+
+    async def _move_in(self) -> None:
         async with self._moving_in:
             self._check_open()
             if self._context and self._context.browser.alive:
@@ -122,7 +138,7 @@ class Session:
                 await context.intercept.apply()
             for tab in context.tabs:
                 self._name(tab)
-            self.current = next(iter(self._tabs.values()), None)
+            self.current = context.foremost()
             if again and self.current:
                 lost = "its tabs are" if self.options.profile else "tabs and cookies are"
                 self.report("browser", self.current.name, f"the browser ended and was started anew: {lost} gone")
@@ -137,11 +153,13 @@ class Session:
             found = self._tabs.get(name) or next((tab for tab in self.tabs if tab.target_id == name), None)
             if found is None:
                 raise self._no_tab(f"there is no tab {name[:40]!r} in this session")
+            await self.context.wake(found)
             return found
         if opens and (self.current is None or self.current.closed):
             return await self.new_tab("about:blank", background=False)
         if self.current is None or self.current.closed:
             raise self._no_tab("no tab is current: the last one was closed")
+        await self.context.wake(self.current)
         return self.current
 
     async def new_tab(self, url: str, *, background: bool) -> Tab:

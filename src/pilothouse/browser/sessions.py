@@ -23,7 +23,8 @@ from pilothouse.browser.browser import Context
 from pilothouse.browser.browsers import Browsers, Wish
 from pilothouse.browser.folders import Folders
 from pilothouse.browser.pool import Pool
-from pilothouse.browser.session import Options, Session
+from pilothouse.browser.session import AS_IT_IS, Options, Session
+from pilothouse.browser.shared import Shared
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.warden import Bounds, Cost, Warden
 from pilothouse.browser.watch import Event
@@ -63,11 +64,15 @@ class Sessions:
         bounds: Bounds = Bounds(),
         keep_s: float = 24 * 3600,
         browsers: Browsers | None = None,
+        shared: Shared | None = None,
         border: OpenBorder | None = None,
     ) -> None:
         self.pools = pools
         self._border = border
         self.browsers = browsers
+        self.shared = shared
+        if shared:
+            shared.on_stopped = self._stopped
         self._folder = folder
         self._max_sessions = max_sessions
         self._idle_s = idle_s
@@ -76,6 +81,9 @@ class Sessions:
         self._ended: OrderedDict[str, str] = OrderedDict()
         self._listeners: set[Listener] = set()
         self.on_closed: Callable[[str], None] = lambda session_id: None  # whatever was allowed in it ends with it
+        self.on_stopped: Callable[[str, list[str]], None] = lambda browser, ended: (
+            None
+        )  # by the person, in their Chrome
         self._endings: set[asyncio.Task[None]] = set()
         self._fell_idle: dict[str, Owner] = {}  # so that who comes back learns why the session is gone
         self.warden = Warden(bounds, self._open.values)
@@ -149,6 +157,8 @@ class Sessions:
         if options.browser == "profile" and self.browsers:
             wish = Wish(options.headless, options.proxy, options.allowed_domains)
             return partial(self.browsers.take, options.profile, wish)
+        if options.browser == "extension" and self.shared:
+            return partial(self.shared.take, options.profile, options.allowed_domains)
         if options.browser != "isolated":
             raise Failure(
                 "unsupported",
@@ -262,6 +272,18 @@ class Sessions:
             await self.browsers.kill(profile_id)
         await asyncio.gather(*(self.close(session, why) for session in ended))
 
+    def _stopped(self, browser: str) -> None:
+        """The person stopped everything in a browser of theirs."""
+        why = f"the person stopped all agents in {browser}"
+        ended = [
+            one for one in self._open.values() if (one.options.browser, one.options.profile) == ("extension", browser)
+        ]
+        for session in ended:
+            session.report("browser", "", why)
+            session.closed = True  # at once: a call that comes now must not move in again
+            self._hold(self.close(session, why))
+        self.on_stopped(browser, [one.id for one in ended])
+
     def _end(self, session: Session) -> "asyncio.Task[None]":
         return self._hold(_finished(session))
 
@@ -285,7 +307,7 @@ class Sessions:
         self._sweeper.cancel()
         self._folders.close()
         self.warden.close()
-        rooms = [*self.pools.values(), *([self.browsers] if self.browsers else [])]
+        rooms = [*self.pools.values(), *(one for one in (self.browsers, self.shared) if one)]
         await asyncio.gather(*(room.close() for room in rooms))
 
     def follow(self, listener: Listener) -> Callable[[], None]:
@@ -345,6 +367,8 @@ class OwnSessions:
     async def options_for(self, browser: str, profile: str, *, headless: bool | None = None) -> Options:
         """The defaults of this caller for a kind of browser; a profile brings its own."""
         headed = self.defaults.headless is False
+        if browser == "extension":
+            return self._in_own_chrome(profile)
         if browser != "profile":
             if profile:
                 raise Failure(
@@ -369,7 +393,19 @@ class OwnSessions:
             viewport=(size.width, size.height) if size else self.defaults.viewport,
         )
 
+    def _in_own_chrome(self, name: str) -> Options:
+        """Bound to one browser of the person's by its name, and to its windows as they are."""
+        if self._sessions.shared is None:
+            raise Failure("unsupported", "this daemon has no way to the person's own Chrome")
+        name = name or (self.defaults.profile if self.defaults.browser == "extension" else "")
+        found = self._sessions.shared.pick(name)
+        return msgspec.structs.replace(
+            self.defaults, browser="extension", profile=found, headless=None, viewport=AS_IT_IS
+        )
+
     async def _new(self, profile: str) -> Options:
+        if self.defaults.browser == "extension" and not profile:
+            return self._in_own_chrome("")
         return await self.options_for("profile" if profile else self.defaults.browser, profile)
 
     async def close(self, session: Session) -> None:

@@ -467,6 +467,22 @@ class Tab:
         if not reply.cancelled() and not reply.exception():
             self.frames.merge(self.channel, reply.result()["frameTree"])
 
+    def take_stock(self, tree: dict[str, Any]) -> None:
+        """The document that is there, after a time in which nobody listened."""
+        if tree["frame"]["loaderId"] != self.document.loader_id:
+            self._navigated(tree)
+        self._set_navigating(False)
+        self.frames.settle(self.channel, tree)
+
+    def reached(self, state: str) -> None:
+        """How far its document is, as the page itself says."""
+        self._reached(dom=state in ("interactive", "complete"), load=state == "complete")
+
+    def renew_interception(self) -> None:
+        """Requests that wait for a word that was lost go on, and the next ones wait again."""
+        self.channel.post("Fetch.disable")
+        self._home.intercept.put(self.channel)
+
     def _told(self, params: dict[str, Any]) -> None:
         world = self.frames.main.world
         if params["name"] == TITLE and world and params["executionContextId"] == world.context_id:

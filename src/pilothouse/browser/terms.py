@@ -37,6 +37,10 @@ def _never(browser: str, mode: str, place: str, asked: bool) -> bool:
     return False
 
 
+def _inside(allowed: tuple[str, ...], place: str) -> bool:
+    return False
+
+
 class Terms(msgspec.Struct, frozen=True):
     max_tabs: int = 50
     quota_bytes: int = 500_000_000
@@ -52,4 +56,5 @@ class Terms(msgspec.Struct, frozen=True):
     redact_headers: Callable[[Mapping[str, str]], dict[str, str]] = _as_they_are
     # Whether what a browser in a mode keeps of a place is out of reach; last, whether a person could be asked.
     bars: Callable[[str, str, str, bool], bool] = _never
+    is_outside: Callable[[tuple[str, ...], str], bool] = _inside  # whether a narrowed session has no business there
     forbids: Callable[[str, str], bool] = _nothing  # whether nothing of an address may be told, in a kind of browser

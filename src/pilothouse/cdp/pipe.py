@@ -56,7 +56,7 @@ class Pipe(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._end(str(exc) if exc else "the browser closed its end")
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, timeout: float = 0) -> None:
         if self._transport is not None:
             self._transport.write(frame + b"\0")
 

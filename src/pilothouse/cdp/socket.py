@@ -43,7 +43,7 @@ class Socket:
         self._on_close = on_close
         self._tasks = [asyncio.create_task(self._read(on_frame)), asyncio.create_task(self._write())]
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, timeout: float = 0) -> None:
         self._outgoing.put_nowait(frame)
 
     async def close(self) -> None:

@@ -8,11 +8,14 @@ from typing import Protocol
 
 
 class Transport(Protocol):
-    """Whole CDP frames as bytes, in order. `on_close` is called once, with the reason."""
+    """Whole CDP frames as bytes, in order. `on_close` is called once, with the reason.
+
+    `timeout` is how long the caller waits: where frames pass through others, it travels with them.
+    """
 
     def start(self, on_frame: Callable[[bytes], None], on_close: Callable[[str], None]) -> None: ...
 
-    def send(self, frame: bytes) -> None: ...
+    def send(self, frame: bytes, timeout: float) -> None: ...
 
     async def close(self) -> None: ...
 
@@ -28,7 +31,7 @@ class Memory:
     def start(self, on_frame: Callable[[bytes], None], on_close: Callable[[str], None]) -> None:
         self._on_frame, self._on_close = on_frame, on_close
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, timeout: float = 0) -> None:
         self.sent.append(frame)
 
     def push(self, frame: bytes) -> None:

@@ -232,6 +232,8 @@ def described(question: Entry) -> str:
     risk = paint(question["risk"], _COLOURS.get(question["risk"], DIM), sys.stdout)
     head = f"{paint(question['id'], BOLD, sys.stdout)}  {plain(question['tool'])}  risk {risk}"
     lines = [head, f"  rule     {plain(question['rule'])}"]
+    if question.get("limits"):
+        lines.append(f"  limits   {plain(question['limits'])}")
     if question["why"]:
         lines.append(f"  why      {plain(question['why'])}")
     for aim in question["aims"]:

@@ -23,7 +23,9 @@ import click
 
 import pilothouse
 from pilothouse import __version__, instance
+from pilothouse.commands import person
 from pilothouse.commands.clients import CLIENTS, Unreadable
+from pilothouse.commands.extension import folder
 from pilothouse.commands.show import BOLD, DIM, RED, YELLOW, paint
 from pilothouse.config import Config, load
 from pilothouse.errors import Failure
@@ -89,22 +91,9 @@ def examine() -> Iterator[Finding]:
     except Failure as failure:
         yield Finding("config.toml", "fail", failure.message, "mend it; docs/options.md lists every option")
     patient = Patient(home, config)
-    for check in (
-        _home,
-        _keys,
-        _vault,
-        _policy,
-        _profiles,
-        _disk,
-        _daemon,
-        _port,
-        _chrome,
-        _sandbox,
-        _shared_memory,
-        _clients,
-    ):
+    first = (_home, _keys, _vault, _policy, _profiles, _disk, _daemon, _port)
+    for check in (*first, _chrome, _sandbox, _shared_memory, _clients, _extension):
         yield from check(patient)
-    yield Finding("extension", "note", "not installed yet: comes with a later version")
 
 
 def _policy(patient: Patient) -> Iterator[Finding]:
@@ -344,6 +333,41 @@ def _clients(patient: Patient) -> Iterator[Finding]:
             connected.append(one.title)
     none = "none in its user's settings: `pilothouse install CLIENT`"
     yield Finding("clients", "ok" if connected else "note", ", ".join(connected) or none)
+
+
+def _extension(patient: Patient) -> Iterator[Finding]:
+    """The person's own browsers: which are paired, how they are, and whether their extension fits this daemon."""
+    manifest = folder() / "manifest.json"
+    if not manifest.exists():
+        yield Finding("extension", "fail", f"there is none in {folder()}", "install Pilothouse again")
+        return
+    try:
+        told = person.ask("GET", "/api/extension/browsers")
+    except person.NotThere:
+        yield Finding("extension", "note", f"in {folder()}; while no daemon runs nothing can be said of browsers")
+        return
+    except Failure as failure:
+        yield Finding("extension", "warn", failure.message, "; ".join(failure.suggestions))
+        return
+    if told["misfit"]:
+        yield Finding("extension", "fail", told["misfit"], "make both of one version, then `pilothouse extension list`")
+    if not told["browsers"]:
+        yield Finding("extension", "note", "no browser is paired: `pilothouse extension pair`, docs/extension.md")
+    for one in told["browsers"]:
+        yield _own_browser(one)
+
+
+def _own_browser(one: dict[str, Any]) -> Finding:
+    name = f"extension in {one['name']}"
+    if one["state"] == "stopped":
+        return Finding(name, "note", "the person stopped everything; its popup allows it again")
+    if one["state"] == "gone":
+        return Finding(name, "note", "not connected: Chrome is closed, or its extension is off or was removed")
+    found = f"{one['state']}, version {person.plain(one['version'])}, shares {one['tabs']} tabs"
+    if one["version"] != __version__:
+        fix = "reload it in chrome://extensions, or update Pilothouse and restart its daemon"
+        return Finding(name, "warn", f"{found}; this is {__version__}", fix)
+    return Finding(name, "ok", found)
 
 
 def _line(finding: Finding) -> str:

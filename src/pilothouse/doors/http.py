@@ -6,6 +6,7 @@ doors add. The MCP SDK's own checks cover one route and accept any local Origin,
 
 import asyncio
 import contextlib
+import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
@@ -27,10 +28,13 @@ HEADER_TIMEOUT_S = 10.0
 BODY_TIMEOUT_S = 30.0
 MAX_CONNECTIONS = 256
 MAX_HEAD = 64 * 1024
+# Of a WebSocket: a picture of a long page in the person's Chrome comes in one piece.
+MAX_MESSAGE = 128 * 1024 * 1024
 # A body that is too large is still read up to here, so that its sender can finish and read the answer.
 MAX_DISCARDED = 64 * 1024 * 1024
 # No secret is needed to hear that we are here, nor for pages without data, which ask for the secret themselves.
 OPEN_PATHS = frozenset({"/health", "/api/health", "/api/docs", "/api/docs/page.js", "/api/docs/page.css"})
+BRIDGE_PATH = "/bridge"  # asks for a secret of its own
 KEY_PROTOCOL = "pilothouse.key."  # a browser's WebSocket can carry a key only as the name of a protocol
 
 RECHECK_S = 1.0  # a stream's key is looked at again this often
@@ -59,9 +63,11 @@ def build_app(
     port: int,
     hosts: Iterable[str] = (),
     routes: Sequence[BaseRoute] = (),
+    extension: str = "",
     insecure_no_secret: bool = False,
 ) -> ASGIApp:
-    """The application behind its front. `who` names the owner of a secret: "agent:NAME", "person" or None."""
+    """The application behind its front. `who` names the owner of a secret: "agent:NAME", "person" or None; `extension`
+    is the one origin that may come to the bridge."""
     own: list[BaseRoute] = [
         Route("/mcp", _McpRoute(mcp)),
         Route("/health", _health, methods=["GET"]),
@@ -70,7 +76,8 @@ def build_app(
     inner = Starlette(
         routes=[*own, *routes], exception_handlers={404: _plain_error, 405: _plain_error, 500: _own_error}
     )
-    return Front(inner, who, hosts=allowed_hosts(port, hosts), insecure_no_secret=insecure_no_secret)
+    known = allowed_hosts(port, hosts)
+    return Front(inner, who, hosts=known, extension=extension, insecure_no_secret=insecure_no_secret)
 
 
 def allowed_hosts(port: int, more: Iterable[str] = ()) -> frozenset[str]:
@@ -87,10 +94,13 @@ def _has_port(name: str) -> bool:
 class Front:
     """The outermost layer. What it lets through carries `pilothouse.who` and, for agents, `pilothouse.key`."""
 
-    def __init__(self, app: ASGIApp, who: Who, *, hosts: frozenset[str], insecure_no_secret: bool) -> None:
+    def __init__(
+        self, app: ASGIApp, who: Who, *, hosts: frozenset[str], insecure_no_secret: bool, extension: str = ""
+    ) -> None:
         self._app = app
         self._who = who
         self._hosts = hosts
+        self._extension = [extension] if extension else None
         self._origins = frozenset(f"{scheme}://{host}" for host in hosts for scheme in ("http", "https"))
         self._insecure = insecure_no_secret
 
@@ -131,6 +141,11 @@ class Front:
         host, origin = headers.getlist("host"), headers.getlist("origin")
         if len(host) != 1 or host[0].lower() not in self._hosts:
             raise _Refused(421, "unauthorized", "this Host is not ours", hint="call it as 127.0.0.1, with the port")
+        if scope["path"] == BRIDGE_PATH:
+            if origin != self._extension:
+                hint = "only the Pilothouse extension connects here; programs have /mcp and /api"
+                raise _Refused(403, "unauthorized", "this Origin is not the extension's", hint=hint)
+            return  # the bridge knows the secrets of browsers; no key of ours opens it
         if origin and (len(origin) > 1 or origin[0].lower() not in self._origins):
             hint = "pages of other origins may not call; a program leaves the header Origin out"
             raise _Refused(403, "unauthorized", "this Origin is not allowed", hint=hint)
@@ -374,6 +389,13 @@ class _Quiet(uvicorn.Server):
                 await asyncio.wait_for(self.over.wait(), 1.0)
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    return record.msg != "ASGI callable returned without completing handshake."  # said of every refused WebSocket (M)
+
+
+logging.getLogger("uvicorn.error").addFilter(_is_news)
+
+
 class HttpDoor:
     """uvicorn on a socket that is already bound, inside the running event loop."""
 
@@ -382,7 +404,9 @@ class HttpDoor:
             app,
             http=_Http,
             ws="websockets-sansio",
-            ws_max_size=wire.MAX_BYTES,
+            ws_max_size=MAX_MESSAGE,
+            ws_per_message_deflate=False,  # it never leaves the machine
+            ws_ping_timeout=90.0,  # a laptop may sleep for a minute
             lifespan="off",
             log_config=None,
             access_log=False,

@@ -87,6 +87,9 @@ class Border:
             why = f"{decision.rule} wants a person asked first: the pattern of a mock has to name this host"
         return msgspec.structs.replace(decision, verdict="deny", why=why)
 
+    def net_rules(self, allowed: tuple[str, ...]) -> list[dict[str, Any]]:
+        return self._view.net_rules(allowed)
+
     # What may change
 
     def admit(self, domain: str) -> None:

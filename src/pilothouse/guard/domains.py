@@ -11,6 +11,7 @@ import ada_url
 import msgspec
 
 from pilothouse.errors import Failure
+from pilothouse.guard.address import authority
 from pilothouse.guard.resolve import canonical
 
 MAX_PATTERNS = 500
@@ -44,6 +45,16 @@ def read_domains(patterns: Iterable[str]) -> Domains:
     read = [_read(one) for one in given]
     exact = frozenset(place for below, place in read if not below)
     return Domains(exact, frozenset(place for below, place in read if below), open=False)
+
+
+def is_outside(patterns: Iterable[str], place: str) -> bool:
+    """Whether a cookie's domain, or an address, belongs to none of the hosts that a session was narrowed to."""
+    domains = read_domains(patterns)
+    if domains.open:
+        return False
+    host, port = authority(place) if "://" in place else (canonical(place.lstrip(".")), 0)
+    ports = {one for _, one in domains.exact | domains.below} if not port else {port}
+    return not any(domains.admit(host, one) for one in {*ports, port})
 
 
 def _read(pattern: str) -> tuple[bool, tuple[str, int]]:

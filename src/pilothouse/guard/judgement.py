@@ -66,7 +66,7 @@ class Judge:
         self.template = template_of(rules, browser)
         self.mode = narrowed(rules.mode, mode)
         self._column = TEMPLATES[self.template]
-        self._own_ports = own_ports
+        self.own_ports = own_ports
 
     @property
     def hosts(self) -> Verdict:
@@ -108,7 +108,7 @@ class Judge:
         if address is not None and (why := forbidden(address)):
             return _never(why)
         local = is_local_name(host) or (address is not None and is_loopback(address))
-        if local and place.port in self._own_ports:
+        if local and place.port in self.own_ports:
             return _never(f"{place.domain} is Pilothouse itself")
         return None
 

@@ -166,7 +166,7 @@ def _read(path: Path) -> str | None:
     except OSError as error:
         raise Failure("system", f"cannot read the key file {path}: {error.strerror}") from None
     try:
-        _refuse_open_to_others(path, os.fstat(descriptor))
+        refuse_open_to_others(path, os.fstat(descriptor))
         secret = os.read(descriptor, _MAX_BYTES).decode("utf-8", "replace").strip()
     finally:
         os.close(descriptor)
@@ -175,7 +175,7 @@ def _read(path: Path) -> str | None:
     return secret
 
 
-def _refuse_open_to_others(path: Path, status: os.stat_result) -> None:
+def refuse_open_to_others(path: Path, status: os.stat_result) -> None:
     if os.name == "nt":  # there the home's access list holds, and mode bits mean nothing
         return
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():

@@ -92,6 +92,12 @@ def _digest(parts: list[Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
+OWN_CHROME = (
+    "This is your own Chrome: what its pages load is held only by Chrome's rules in tabs that agents use; "
+    "shared and service workers, and the first request of a new window, are not held."
+)
+
+
 class Waiter:
     """A call that waits. It is told `allow`, `deny`, or `again`: the answer was for another, ask anew."""
 
@@ -139,6 +145,8 @@ class Pending:
     def shown(self, now: float) -> dict[str, Any]:
         """All that a person needs to know, and nothing that they should not read on a screen."""
         told = {**self._told, "calls": max(len(self.waiters), 1)}
+        if self.question.browser == "extension":
+            told["limits"] = OWN_CHROME
         if not self.outcome:
             return {**told, "expires_in_s": round(max(self.ends_at - now, 0), 1)}
         return {**told, "outcome": self.outcome, "scope": self.scope, "by": self.by, "why_ended": self.why}

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pilothouse.guard import sensitive
 from pilothouse.guard.address import Address, unwrap
 from pilothouse.guard.judgement import LAUNCHED, TEMPLATES, Judge
+from pilothouse.guard.netrules import NetRule, net_rules
 from pilothouse.guard.patterns import Hosts, Pattern, names, place_of
 from pilothouse.guard.question import Aim, Approved, Decision, Question, Risk, Verdict, denial
 from pilothouse.guard.rules import Rules
@@ -187,6 +188,16 @@ class View:
         place = place_of(document_url)
         rule = self._judge().rules.of(place) if place else None
         return Hosts(rule.resources) if rule and rule.resources is not None else Allowed(self._judge)
+
+    def net_rules(self, allowed: tuple[str, ...]) -> list[NetRule]:
+        judge = self._judge()
+        return net_rules(
+            judge.rules,
+            hosts=judge.hosts,
+            private=TEMPLATES[judge.template].private,
+            own_ports=judge.own_ports,
+            allowed=allowed,
+        )
 
     @property
     def _has_lists(self) -> bool:

@@ -6,7 +6,7 @@ whether something may be loaded from its host.
 """
 
 from collections.abc import Awaitable
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pilothouse.guard.address import Address
 from pilothouse.guard.policy import Decision, Question
@@ -37,6 +37,9 @@ class View(Passage, Protocol):
     def document(self, url: str) -> Decision: ...
     def change(self, url: str) -> Decision: ...
     def resources(self, document_url: str) -> Hosts | None: ...
+    def net_rules(self, allowed: tuple[str, ...]) -> list[dict[str, Any]]:
+        """What is forbidden, in Chrome's own words; `allowed`: the hosts that a session was narrowed to."""
+        ...
 
 
 class Judge(Protocol):
@@ -64,6 +67,9 @@ class Opened:
 
     def resources(self, document_url: str) -> Hosts | None:
         return None
+
+    def net_rules(self, allowed: tuple[str, ...]) -> list[dict[str, Any]]:
+        return []
 
 
 class Closed:

@@ -89,6 +89,8 @@ async def set_cookie(
     if domain and not _HOST.fullmatch(domain):
         raise Failure("bad_request", f"{domain[:80]!r} is no host name", suggestions=["like shop.test or .shop.test"])
     await session.open()
+    if session.bars(domain or url or _page_of(session)):
+        raise Failure("denied", "cookies of this site are out of this session's reach")
     place = {"domain": domain} if domain else {"url": url or _page_of(session)}
     optional = {"path": path, "expires": expires, "sameSite": same_site}
     flags = {"httpOnly": http_only, "secure": secure}
@@ -119,8 +121,11 @@ async def delete_cookies(
 
 
 async def _found(session: Session, name: str, domain: str, urls: list[str], path: str = "") -> list[jar.Cookie]:
-    """Those that fit; not those of domains that are out of reach."""
+    """Those that fit; not those of domains that are out of reach. In the person's own Chrome, whose cookies are theirs,
+    only those of the session's pages, unless a site is named."""
     await session.open()
+    if session.options.browser == "extension" and not (domain or urls):
+        urls = [tab.url for tab in session.tabs if tab.url.startswith("http")] or ["http://nowhere.invalid/"]
     found = [one for one in await jar.read(session.context) if _fits(one, name, domain, urls, path)]
     barred = {one for one in {cookie["domain"] for cookie in found} if session.bars(one)}
     return [one for one in found if one["domain"] not in barred]

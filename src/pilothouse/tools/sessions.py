@@ -15,8 +15,9 @@ from pilothouse.result import Result, counted
 from pilothouse.tool import Access, TimeoutMs, tool
 
 
-class Opened(msgspec.Struct):
+class Opened(msgspec.Struct, omit_defaults=True):
     session: str
+    limits: str = ""  # what the policy cannot hold in this kind of browser
 
 
 class Listed(msgspec.Struct):
@@ -56,6 +57,8 @@ async def open_session(
     """Open a separate browser session (own cookies, own tabs)."""
     kind = browser or ("profile" if profile else sessions.defaults.browser)
     defaults = await sessions.options_for(kind, profile, headless=headless)
+    if kind == "extension" and proxy:
+        raise Failure("unsupported", "the person's own Chrome keeps its own proxy", suggestions=["leave proxy out"])
     options = msgspec.structs.replace(
         defaults,
         viewport=(viewport.width, viewport.height) if viewport else defaults.viewport,
@@ -72,7 +75,8 @@ async def open_session(
         except BaseException:
             await sessions.close(session)
             raise
-    return Result(f"opened session {session.id}", Opened(session.id))
+    limits = session.context.limits
+    return Result(f"opened session {session.id}" + (f"; {limits}" if limits else ""), Opened(session.id, limits))
 
 
 @tool(Access.READ, example={})

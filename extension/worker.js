@@ -1,0 +1,158 @@
+// The service worker: it registers every listener at once, so that Chrome wakes it for each, and puts the modules together.
+
+import * as connection from './connection.js';
+import * as downloads from './downloads.js';
+import { keep, kept, recall } from './memory.js';
+import { answer } from './page.js';
+import * as pairing from './pairing.js';
+import * as relay from './relay.js';
+import * as sharing from './sharing.js';
+import * as state from './state.js';
+import { clearRules } from './rules.js';
+import { stopEverything } from './stop.js';
+import * as verbs from './verbs.js';
+import { keepWatch } from './watch.js';
+
+const AWAY_MS = 10_000;
+const REFUSED_MS = 60_000;
+const BOOT = crypto.randomUUID();
+const ALARM = 'alive';
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let leaving;
+
+sharing.wire({
+  targetOf: relay.targetOf,
+  onUnshared: (tabId) => void relay.drop(tabId),
+  onChange: state.show,
+});
+relay.onAttachments(state.show);
+connection.listen({ hello, onWelcome, onCommand: verbs.run, onLost, onRefused });
+
+const ready = recall()
+  .then(sharing.rebuild)
+  .then(relay.rebuild)
+  .then(() => {
+    awaitReturn();
+    connection.connect();
+    state.show();
+  });
+void keepWatch();
+
+function hello() {
+  return {
+    version: chrome.runtime.getManifest().version,
+    install: kept.install,
+    name: kept.wish,
+    agent: navigator.userAgent.slice(0, 200),
+    boot: BOOT,
+    share: kept.share,
+    stopped: kept.stopped !== '',
+    tabs: sharing.sharedTabs(),
+    attached: relay.attachedTabs(),
+  };
+}
+
+/** @param {import('./types').Welcome} told @param {number} port */
+async function onWelcome({ name, version, secret }, port) {
+  clearTimeout(leaving);
+  leaving = undefined;
+  const kept = keep({ name, ...(secret ? { pairing: { secret, port } } : {}) });
+  state.note({ problem: '', daemonVersion: version });
+  await kept;
+}
+
+/** Chrome's bar must not say for long that somebody debugs when nobody does. */
+function awaitReturn() {
+  leaving ??= setTimeout(() => void letGo(), AWAY_MS);
+}
+
+async function letGo() {
+  await relay.detachAll();
+  await clearRules(); // the tabs are the person's again
+}
+
+/** @param {import('./types').Why} why */
+function onLost(why) {
+  awaitReturn();
+  state.show();
+  pairing.explain(why);
+}
+
+/** @param {string} message */
+function onRefused(message) {
+  connection.pause(REFUSED_MS);
+  state.note({ problem: message });
+}
+
+chrome.debugger.onEvent.addListener((source, method, params) => {
+  if (method === 'Page.downloadWillBegin' && source.tabId !== undefined) {
+    downloads.began(source.tabId, /** @type {any} */ (params).url);
+  }
+  relay.heard(source, method, params);
+});
+
+chrome.debugger.onDetach.addListener(async (source, reason) => {
+  await ready;
+  relay.lostTab(source, reason);
+  // Cancel on Chrome's bar: the person wants an end, of everything.
+  if (reason === 'canceled_by_user') await stopEverything('bar');
+});
+
+chrome.tabs.onCreated.addListener(async (tab) => {
+  await ready;
+  if (tab.id !== undefined) sharing.born(tab.id);
+});
+chrome.webNavigation.onCreatedNavigationTarget.addListener(async ({ tabId, sourceTabId }) => {
+  await ready;
+  await sharing.adopt(tabId, sourceTabId, relay.attach);
+});
+chrome.tabs.onUpdated.addListener(async (tabId, change, tab) => {
+  await ready;
+  if (change.groupId !== undefined) sharing.regrouped(tab);
+  sharing.consider(tab);
+});
+chrome.tabs.onRemoved.addListener(async (tabId) => {
+  await ready;
+  sharing.remove(tabId, 'closed');
+});
+chrome.tabs.onActivated.addListener(async ({ windowId }) => {
+  await ready;
+  for (const tab of sharing.sharedTabs()) if (tab.windowId === windowId) void sharing.look(tab.tabId);
+});
+chrome.tabs.onAttached.addListener(async (tabId) => {
+  await ready;
+  await sharing.look(tabId);
+});
+chrome.tabGroups.onUpdated.addListener(async ({ id }) => {
+  await ready;
+  await sharing.groupChanged(id);
+});
+chrome.downloads.onCreated.addListener(async (item) => {
+  await ready;
+  downloads.created(item);
+});
+chrome.downloads.onChanged.addListener(async (delta) => {
+  await ready;
+  await downloads.changed(delta);
+});
+
+chrome.runtime.onStartup.addListener(() => {});
+chrome.runtime.onInstalled.addListener(() => {});
+chrome.runtime.onConnect.addListener(async (port) => {
+  if (port.name !== 'popup') return;
+  await ready;
+  state.watch(port);
+});
+chrome.runtime.onMessage.addListener((message, sender, reply) => {
+  if (sender.id !== chrome.runtime.id || sender.origin !== location.origin) return false;
+  void ready.then(() => answer(message)).then(reply, (reason) => reply({ error: String(reason) }));
+  return true;
+});
+
+void chrome.alarms.create(ALARM, { periodInMinutes: 0.5 });
+chrome.alarms.onAlarm.addListener(async () => {
+  await ready;
+  connection.hurry();
+  state.show();
+});

@@ -1,0 +1,176 @@
+"""`pilothouse extension`: the person's own Chrome. Pair one, see them, stop what agents do in one, forget it.
+
+Above: admin. Below: person (the daemon knows the browsers), the folder that Chrome loads the extension from.
+"""
+
+import functools
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+import pilothouse
+from pilothouse import __version__, instance
+from pilothouse.commands import person, show
+from pilothouse.errors import Failure
+from pilothouse.home import directory
+
+Entry = dict[str, Any]
+
+LOOK_S = 0.3
+USUAL_PORT = 8777
+_STATES = {"connected": "connected", "away": "coming back", "gone": "not connected", "stopped": "stopped by the person"}
+
+
+@click.group()
+def extension() -> None:
+    """Your own Chrome: pair it by a code, list browsers, stop agents in one, forget it (docs/extension.md)."""
+
+
+def _command(work: Callable[..., int]) -> Callable[..., int]:
+    """What every one of them has: `--json`, a daemon that runs, and mistakes told as everywhere."""
+
+    @click.option("--json", "as_json", is_flag=True, help="For programs.")
+    @functools.wraps(work)
+    def run(*args: Any, **options: Any) -> int:
+        try:
+            instance.ensure(directory())
+            return work(*args, **options)
+        except (instance.StartError, person.NotThere) as error:
+            return show.complain(str(error))
+        except Failure as failure:
+            answer = {"failed": True, "data": {"error": failure.to_dict()}}
+            if options["as_json"]:
+                click.echo(json.dumps({"success": False, "error": failure.to_dict()}))
+                return show.exit_code(answer)
+            return show.complain(failure.message, failure.suggestions, show.exit_code(answer))
+
+    return run
+
+
+@extension.command()
+@click.option("--no-wait", is_flag=True, help="Do not wait until a browser has used the code.")
+@_command
+def pair(no_wait: bool, as_json: bool) -> int:
+    """Show a code that pairs one browser within five minutes."""
+    before = {one["name"]: one["paired_at"] for one in _browsers()}
+    made = person.ask("POST", "/api/extension/pair", {})
+    code = made["code"] if made["port"] == USUAL_PORT else f"{made['port']}-{made['code']}"
+    if as_json:
+        click.echo(json.dumps({**made, "code": code}))
+        return 0
+    click.echo(f"Code: {code}\n\nClick the Pilothouse icon beside Chrome's address bar and type it there.")
+    click.echo("It is good for one browser and five minutes.")
+    click.echo("No such icon? Load the extension first: `pilothouse extension path` says from where.")
+    return 0 if no_wait or not sys.stdout.isatty() else _wait(before, made["valid_s"])
+
+
+def _wait(before: dict[str, float], seconds: float) -> int:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for one in _browsers():
+            if before.get(one["name"]) != one["paired_at"]:
+                click.echo(f"\n{one['name']} is paired. Agents use it with `pilothouse mcp --extension`.")
+                return 0
+        time.sleep(LOOK_S)
+    return show.complain("nobody used the code", ["pilothouse extension pair  # makes a new one"])
+
+
+@extension.command(name="list")
+@_command
+def list_command(as_json: bool) -> int:
+    """The paired browsers, and how each of them is."""
+    told = person.ask("GET", "/api/extension/browsers")
+    if as_json:
+        click.echo(json.dumps(told))
+        return 0
+    lines = [_line(one) for one in told["browsers"]] + ([told["misfit"]] if told["misfit"] else [])
+    click.echo("\n".join(lines) or "no browser is paired; `pilothouse extension pair` pairs one")
+    return 0
+
+
+@extension.command()
+@click.argument("name")
+@_command
+def forget(name: str, as_json: bool) -> int:
+    """Let a browser in no more; what agents do there ends."""
+    gone = person.ask("DELETE", _place(name))
+    click.echo(json.dumps(gone) if as_json else f"{name} is forgotten")
+    return 0
+
+
+@extension.command()
+@click.argument("name")
+@_command
+def stop(name: str, as_json: bool) -> int:
+    """Stop everything that agents do in a browser, as its popup does. Only its popup allows them again."""
+    told = person.ask("POST", f"{_place(name)}/stop", {})
+    click.echo(json.dumps(told) if as_json else f"everything in {name} is stopped")
+    return 0
+
+
+@extension.command()
+def path() -> int:
+    """The folder that Chrome loads the extension from."""
+    click.echo(folder())
+    if sys.stdout.isatty():
+        click.echo(
+            "\nIn Chrome: chrome://extensions, Developer mode on, Load unpacked, and choose this folder.", err=True
+        )
+    return 0
+
+
+@extension.command()
+@_command
+def dev(as_json: bool) -> int:
+    """For its developers: reload the extension in every connected browser whenever a file of it changes."""
+    seen = _stamps()
+    click.echo(f"watching {folder()}; Ctrl-C ends it")
+    while True:
+        time.sleep(LOOK_S)
+        now = _stamps()
+        if now != seen:
+            changed = sorted({name for name, _ in now ^ seen})
+            seen = now
+            click.echo(f"{', '.join(changed)}: {', '.join(_reload()) or 'no browser is connected'}")
+
+
+def _reload() -> list[str]:
+    names = [one["name"] for one in _browsers() if one["state"] in ("connected", "stopped")]
+    for name in names:
+        person.ask("POST", f"{_place(name)}/reload", {})
+    return [f"{name} reloads" for name in names]
+
+
+def _stamps() -> frozenset[tuple[str, int]]:
+    files = [one for one in folder().rglob("*") if one.is_file()]
+    return frozenset((str(one.relative_to(folder())), one.stat().st_mtime_ns) for one in files)
+
+
+def folder() -> Path:
+    """In a checkout it stands beside the source; an installed package has it within."""
+    package = Path(pilothouse.__file__).parent
+    beside = package.parents[1] / "extension"
+    return beside if (beside / "manifest.json").exists() else package / "extension"
+
+
+def _browsers() -> list[Entry]:
+    return person.ask("GET", "/api/extension/browsers")["browsers"]
+
+
+def _place(name: str) -> str:
+    return f"/api/extension/browsers/{quote(name, safe='')}"
+
+
+def _line(one: Entry) -> str:
+    parts: list[str] = [one["name"], _STATES.get(one["state"], "")]
+    if one["state"] in ("connected", "stopped"):
+        shared = {"tab": "tab by tab", "group": "its group", "all": "all tabs"}.get(one["share"], "")
+        parts += [f"shares {shared}: {one['tabs']} now", f"extension {person.plain(one['version'])}"]
+        parts += [] if one["version"] == __version__ else [f"(daemon {__version__}: update the older one)"]
+    return "  ".join(parts)

@@ -1,0 +1,1 @@
+// Another extension, which wants to be ours.

@@ -1,0 +1,166 @@
+"""F01: a browser is paired by a person's code, once; what is kept of it only this user can read, and nobody is shown."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pilothouse.errors import Failure
+from pilothouse.guard.known import known
+from pilothouse.guard.pairing import CODE_S, CODE_TRIES, MOST, Pairing, stretched
+from tests.promises import promise
+
+pytestmark = promise("F01")
+
+INSTALL = "11111111-2222-3333-4444-555555555555"
+OTHER = "99999999-2222-3333-4444-555555555555"
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def pairing(tmp_path: Path, clock: Clock) -> Pairing:
+    return Pairing(tmp_path, clock)
+
+
+def another(code: str) -> str:
+    return ("A" if code[0] != "A" else "B") + code[1:]
+
+
+def redeem(pairing: Pairing, code: str) -> None:
+    """As one does who types it: the salt is told, the key made of both."""
+    _, salt = pairing.code_key()
+    pairing.redeem(lambda key: key == stretched(code, salt))
+
+
+def refused(pairing: Pairing, code: str) -> str:
+    with pytest.raises(Failure) as caught:
+        redeem(pairing, code)
+    assert caught.value.code == "unauthorized"
+    assert caught.value.suggestions
+    return caught.value.message
+
+
+def test_a_code_is_good_once(pairing: Pairing):
+    code = pairing.new_code()
+    redeem(pairing, code)
+    assert "no pairing code is open" in refused(pairing, code)
+
+
+def test_a_code_ends_after_five_minutes(pairing: Pairing, clock: Clock):
+    code = pairing.new_code()
+    clock.now += CODE_S
+    assert "no pairing code is open" in refused(pairing, code)
+
+
+def test_a_code_that_ends_while_it_is_stretched_is_refused(pairing: Pairing, clock: Clock):
+    pairing.new_code()
+    pairing.code_key()
+    clock.now += CODE_S
+    with pytest.raises(Failure, match="no pairing code is open"):
+        pairing.redeem(lambda key: True)
+
+
+def test_wrong_tries_wear_a_code_out(pairing: Pairing):
+    code = pairing.new_code()
+    for _ in range(CODE_TRIES - 1):
+        assert refused(pairing, another(code)) == "that is not the code"
+    assert "void" in refused(pairing, another(code))
+    refused(pairing, code)
+
+
+def test_a_new_code_takes_the_place_of_the_last(pairing: Pairing):
+    first, second = pairing.new_code(), pairing.new_code()
+    refused(pairing, first)
+    redeem(pairing, second)
+
+
+def test_no_code_no_entry(pairing: Pairing):
+    refused(pairing, "ABCD-EFGH")
+
+
+def test_each_code_is_stretched_with_a_salt_of_its_own(pairing: Pairing):
+    pairing.new_code()
+    first = pairing.code_key()
+    pairing.new_code()
+    assert not set(first) & set(pairing.code_key())
+
+
+def test_a_secret_is_kept_for_this_user_alone_and_shown_to_nobody(pairing: Pairing, tmp_path: Path):
+    paired, secret = pairing.add(INSTALL, "Anna's Chrome!")
+    assert paired.name == "anna-s-chrome"
+    assert (pairing.of(INSTALL), pairing.secret(INSTALL), pairing.secret(OTHER)) == (paired, secret, None)
+    file = tmp_path / "browsers.json"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert secret not in repr(pairing.browsers())
+    assert known.holds(f"it says {secret} somewhere")
+    again = Pairing(tmp_path)
+    assert (again.of(INSTALL), again.secret(INSTALL)) == (paired, secret)
+
+
+def test_a_file_that_others_can_read_is_no_secret_any_more(pairing: Pairing, tmp_path: Path):
+    pairing.add(INSTALL, "")
+    (tmp_path / "browsers.json").chmod(0o644)
+    with pytest.raises(Failure, match="other users") as caught:
+        Pairing(tmp_path)
+    assert caught.value.suggestions
+
+
+def test_each_browser_has_a_name_of_its_own(pairing: Pairing):
+    names = [
+        pairing.add(f"{n:08}-2222-3333-4444-555555555555", wish)[0].name for n, wish in enumerate(["", "Chrome", "  "])
+    ]
+    assert names == ["chrome", "chrome-2", "chrome-3"]
+
+
+def test_the_same_browser_paired_again_keeps_its_name_and_loses_its_old_secret(pairing: Pairing):
+    first, old = pairing.add(INSTALL, "work")
+    again, new = pairing.add(INSTALL, "other name")
+    assert again.name == first.name
+    assert pairing.secret(INSTALL) == new != old
+    assert len(pairing.browsers()) == 1
+
+
+def test_what_is_forgotten_stays_out(pairing: Pairing):
+    _, gone = pairing.add(INSTALL, "work")
+    _, stays = pairing.add(OTHER, "home")
+    pairing.forget("work")
+    assert (pairing.secret(INSTALL), pairing.secret(OTHER)) == (None, stays)
+    assert not known.holds(gone)
+    with pytest.raises(Failure, match="no browser work") as caught:
+        pairing.forget("work")
+    assert caught.value.suggestions == ["paired: home"]
+
+
+def test_there_is_an_end_to_how_many(pairing: Pairing):
+    for n in range(MOST):
+        pairing.add(f"{n:08}-2222-3333-4444-555555555555", "")
+    with pytest.raises(Failure) as caught:
+        pairing.new_code()
+    assert caught.value.code == "over_limit"
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"browsers": [{"name": 1}]},
+        {"browsers": [{"name": "work", "install": INSTALL, "paired_at": 1.0}]},
+        {"browsers": [], "secrets": {INSTALL: "x"}},
+    ],
+)
+def test_a_file_nobody_can_read_says_what_to_do(tmp_path: Path, kept: object):
+    (tmp_path / "browsers.json").write_text(json.dumps(kept))
+    (tmp_path / "browsers.json").chmod(0o600)
+    with pytest.raises(Failure) as caught:
+        Pairing(tmp_path)
+    assert "pair them again" in caught.value.suggestions[0]

@@ -155,9 +155,10 @@ ph.aims = (numbers, { fills = false, enter = false } = {}) => withNames(() => nu
 // The same of one that is about to be pressed, with where to press: both in one breath, so that a press that nobody has to
 // be asked about needs no second look. Without a spot it is not ready yet.
 ph.aimToPress = async (n) => {
-  const spot = await ph.check(n, { waitMs: 0 });
   const [aim] = ph.aims([n]);
-  if (spot.fail || aim.fail) return aim;
+  if (aim.fail) return aim;
+  const spot = await ph.check(aim.local, { waitMs: 0 });
+  if (spot.fail) return aim;
   const sights = pressSights(refs.get(aim.local), spot);
   return { ...aim, sights, seal: sealed(sights), spot };
 };

@@ -28,9 +28,10 @@ ROOT = Path(__file__).parent.parent
 
 
 class Browser:
-    """Paired by a code; it answers whatever it is asked, and remembers it."""
+    """Paired by a code; it answers whatever it is asked, and remembers it. A mute one does not answer."""
 
-    def __init__(self, port: int, key: Key, version: str = __version__) -> None:
+    def __init__(self, port: int, key: Key, version: str = __version__, *, mute: bool = False) -> None:
+        self.mute = mute
         self.asked: list[str] = []
         self.heard = threading.Condition()
         self._stack = contextlib.ExitStack()
@@ -52,9 +53,9 @@ class Browser:
         try:
             while True:
                 command = json.loads(self._line.recv())
-                if command["type"] == "stop":
+                if command["type"] == "stop" and not self.mute:
                     self._say("stopped", payload={"by": "daemon"})
-                if "id" in command:
+                if "id" in command and not self.mute:
                     self._say("response", id=command["id"], data={})
                 with self.heard:
                     self.asked.append(command["type"])
@@ -127,6 +128,22 @@ def test_stop_is_told_to_the_browser(line: CommandLine, browser: Browser):
     log = [json.loads(one) for one in (line.home / "audit.jsonl").read_text().splitlines()]
     assert {"name": "work", "by": "person"} in [one.get("told") for one in log if one.get("kind") == "browser_stopped"]
     assert line.run("extension", "stop", "play").returncode == 4
+
+
+def test_a_stop_holds_without_the_browsers_answer_and_over_a_restart(line: CommandLine):
+    mute = paired(line, mute=True)
+    assert "is stopped; its extension has not answered" in line.text("extension", "stop", "work")
+    assert state(line) == [("work", "stopped")]
+    mute.close()
+    kill_daemon(line.home)
+    assert state(line) == [("work", "stopped")]
+    assert line.text("extension", "list") == "work  stopped by the person\n"
+    port = json.loads((line.home / "daemon.json").read_text())["port"]
+    back = Browser(port, Key("secret", mute.welcome["secret"]))
+    back.wait("stop")
+    assert state(line) == [("work", "stopped")]
+    back.close()
+    line.text("extension", "forget", "work")
 
 
 def test_doctor_knows_each_browser(line: CommandLine, browser: Browser):

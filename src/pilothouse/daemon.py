@@ -342,6 +342,7 @@ def _fixed(home: Path, vault: Vault, secrets: Secrets, policy: Policy) -> Terms:
 def _shared(links: Links) -> Shared:
     shared = Shared(lambda name: links.find(name).name, lambda name: Relay(links.find(name)))
     links.on_stopped(shared.stopped)
+    links.on_forgotten(shared.forgotten)
     return shared
 
 

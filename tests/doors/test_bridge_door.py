@@ -349,6 +349,8 @@ async def test_a_dead_first_one_is_replaced(bridge: Bridge):
         async with bridge.visit(key) as alive:  # after a second in which the dead one did not answer
             await greet(alive, boot="second")
             assert bridge.links.find().boot == "second"
+            assert await closed_with(dead) == 4409
+            assert bridge.links.find().connected
 
 
 async def test_a_secret_is_good_for_its_own_browser_only(bridge: Bridge):
@@ -445,9 +447,58 @@ async def test_a_forgotten_browser_is_shown_out_and_stays_out(bridge: Bridge):
     async with bridge.visit(key) as one:
         await greet(one)
         bridge.pairing.forget("chrome")
-        bridge.links.forget("chrome")
+        bridge.links.forget("chrome", INSTALL)
         assert await closed_with(one) == 1000
     assert (await bridge.refused(key))[0] == 401
+
+
+@pytest.mark.parametrize("anew", [False, True])
+async def test_who_is_forgotten_while_it_comes_in_stays_out(bridge: Bridge, anew: bool):
+    async with bridge.visit(bridge.paired()) as one:  # its proof was good
+        bridge.pairing.forget("chrome")
+        if anew:
+            bridge.paired()
+        told = await greet(one)
+        assert (told["type"], told["payload"]["code"]) == ("refused", "unauthorized")
+        assert await closed_with(one) == 4403
+    assert not any(link.connected for link in bridge.links)
+
+
+async def test_a_browser_whose_person_forgot_the_pairing_takes_it_along(bridge: Bridge):
+    key = bridge.paired()
+    ended: list[str] = []
+    bridge.links.on_forgotten(ended.append)
+    async with bridge.visit(key) as one:
+        await greet(one)
+        await say(one, "forgotten")
+        await closed_with(one)
+        async with asyncio.timeout(5):
+            while not ended:
+                await asyncio.sleep(0.01)
+    assert (ended, bridge.pairing.browsers(), list(bridge.links)) == (["chrome"], [], [])
+    assert ("browser_forgotten", {"name": "chrome", "by": "browser"}) in bridge.notes.told
+    assert (await bridge.refused(key))[0] == 401
+
+
+async def test_a_stop_outlives_the_daemon_until_the_browser_knows(bridge: Bridge, tmp_path: Path):
+    key = bridge.paired()
+    Pairing(tmp_path).owe_stop(INSTALL, True)  # a daemon before this one
+    bridge.pairing.__init__(tmp_path)  # type: ignore[misc]
+    for _ in range(2):  # it hears of it as often as it comes, until it has said so
+        async with bridge.visit(key) as one:
+            await greet(one)
+            assert bridge.links.find().stopped
+            assert (await hear(one))["type"] == "stop"
+    async with bridge.visit(key) as one:
+        await greet(one)
+        await say(one, "stopped", payload={"by": "daemon"})
+        async with asyncio.timeout(5):
+            while Pairing(tmp_path).owes_stop(INSTALL):
+                await asyncio.sleep(0.01)
+        await say(one, "allowed")
+    async with bridge.visit(key) as one:
+        await greet(one)
+        assert not bridge.links.find().stopped
 
 
 async def test_an_extension_hears_whether_it_is_connected_already(bridge: Bridge):

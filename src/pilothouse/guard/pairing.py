@@ -8,6 +8,7 @@ hash would not do.
 import hashlib
 import re
 import secrets
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -44,10 +45,12 @@ class Paired(msgspec.Struct, frozen=True):
 
 
 class _Kept(msgspec.Struct):
-    """`secrets` by install: they are never shown with the rest."""
+    """`secrets` by install: they are never shown with the rest. `stopping`: installs that a person stopped, and whose
+    extension has not said yet that it knows."""
 
     browsers: list[Paired] = []
     secrets: dict[str, str] = {}
+    stopping: list[str] = []
 
 
 class _Open(msgspec.Struct):
@@ -64,6 +67,7 @@ class Pairing:
         self._path = home / FILE
         self._clock = clock
         self._open: _Open | None = None
+        self._changing = threading.Lock()  # from what was read to what is written
         self._kept = self._load()
         self._mask()
 
@@ -111,12 +115,13 @@ class Pairing:
 
     def add(self, install: str, wish: str) -> tuple[Paired, str]:
         """A browser that brought a good code, and its secret. One that was paired before keeps its name."""
-        before = self.of(install)
-        others = [one for one in self._kept.browsers if one is not before]
-        name = before.name if before else _free_name(wish, {one.name for one in others})
-        secret = secrets.token_urlsafe(32)
-        made = Paired(name, install, time.time())
-        self._save(_Kept([*others, made], self._kept.secrets | {install: secret}))
+        with self._changing:
+            before = self.of(install)
+            others = [one for one in self._kept.browsers if one is not before]
+            name = before.name if before else _free_name(wish, {one.name for one in others})
+            secret = secrets.token_urlsafe(32)
+            made = Paired(name, install, time.time())
+            self._save(_Kept([*others, made], self._kept.secrets | {install: secret}, self._kept.stopping))
         return made, secret
 
     def named(self, name: str) -> Paired:
@@ -128,9 +133,34 @@ class Pairing:
         raise Failure("not_found", f"no browser {name} is paired", suggestions=[hint])
 
     def forget(self, name: str) -> None:
-        gone = self.named(name)
+        with self._changing:
+            self._drop(self.named(name))
+
+    def drop(self, paired: Paired) -> bool:
+        """Forget exactly this pairing; False when it was forgotten, or made anew, before."""
+        with self._changing:
+            if self.of(paired.install) is not paired:
+                return False
+            self._drop(paired)
+            return True
+
+    def _drop(self, gone: Paired) -> None:
         stay = [one for one in self._kept.browsers if one is not gone]
-        self._save(_Kept(stay, {one.install: self._kept.secrets[one.install] for one in stay}))
+        installs = {one.install for one in stay}
+        stopping = [one for one in self._kept.stopping if one in installs]
+        self._save(_Kept(stay, {one: self._kept.secrets[one] for one in sorted(installs)}, stopping))
+
+    def owes_stop(self, install: str) -> bool:
+        """Whether a person stopped everything there, and the browser has not said yet that it knows."""
+        return install in self._kept.stopping
+
+    def owe_stop(self, install: str, owed: bool) -> None:
+        """A stop outlives the daemon that was told of it."""
+        with self._changing:
+            if self.of(install) and self.owes_stop(install) != owed:
+                others = [one for one in self._kept.stopping if one != install]
+                stopping = [*others, install] if owed else others
+                self._save(_Kept(self._kept.browsers, self._kept.secrets, stopping))
 
     def _load(self) -> _Kept:
         try:

@@ -10,11 +10,14 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
 from pilothouse.doors import bridge as bridge_door
+from pilothouse.doors import wire
 from pilothouse.doors.bridge import BridgeDoor
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.guard.pairing import EXTENSION_ID, ORIGIN, Pairing
@@ -93,6 +96,14 @@ class Bridge:
         return Key("code", self.pairing.new_code())
 
 
+async def listening(socket: WebSocket) -> None:
+    """A WebSocket that is not the bridge's."""
+    await socket.accept()
+    with contextlib.suppress(WebSocketDisconnect):
+        while True:
+            await socket.send_text(str(len(await socket.receive_text())))
+
+
 @pytest.fixture
 async def bridge(tmp_path: Path) -> AsyncIterator[Bridge]:
     listener = socket.create_server(("127.0.0.1", 0))
@@ -102,7 +113,8 @@ async def bridge(tmp_path: Path) -> AsyncIterator[Bridge]:
     async def no_mcp() -> Any:
         raise NotImplementedError
 
-    http = HttpDoor(build_app(no_mcp, who, port=port, routes=made.door.routes(), extension=ORIGIN))
+    routes = [*made.door.routes(), WebSocketRoute("/api/other", listening)]
+    http = HttpDoor(build_app(no_mcp, who, port=port, routes=routes, extension=ORIGIN))
     await http.listen(listener)
     yield made
     made.links.close()
@@ -367,12 +379,22 @@ async def test_another_browser_of_the_same_name_gets_another(bridge: Bridge):
 
 
 @pytest.mark.parametrize(("protocol", "older"), [(0, "extension"), (2, "daemon")])
-async def test_versions_that_do_not_fit_are_told(bridge: Bridge, protocol: int, older: str):
-    with pytest.raises(Refused, match=f"the {older} is older") as caught:
-        await bridge.ask({"protocol": protocol, "whatever": ["it", "says"]})
-    assert caught.value.error["details"] == {"protocol": 1}
-    assert bridge.door.misfit == str(caught.value)
-    async with bridge.visit(bridge.paired()) as one:
+async def test_versions_that_do_not_fit_are_told(
+    bridge: Bridge, protocol: int, older: str, monkeypatch: pytest.MonkeyPatch
+):
+    key = bridge.paired()
+    for install in (None, 7, OTHER):  # anybody may say so, and no person is troubled with it
+        with pytest.raises(Refused, match=f"the {older} is older") as caught:
+            await bridge.ask({"protocol": protocol, "install": install, "whatever": ["it", "says"]})
+        assert caught.value.error["details"] == {"protocol": 1}
+        assert bridge.door.misfit == ""
+    for seconds, told in ((600.0, f"chrome: {caught.value}"), (0.0, "")):
+        monkeypatch.setattr(bridge_door, "MISFIT_S", seconds)
+        with pytest.raises(Refused):
+            await bridge.ask({"protocol": protocol, "install": INSTALL})
+        assert bridge.door.misfit == told
+    monkeypatch.undo()
+    async with bridge.visit(key) as one:
         await greet(one)
         assert bridge.door.misfit == ""
 
@@ -422,6 +444,30 @@ async def test_a_value_that_a_page_nested_too_deeply_costs_only_its_own_call(bri
         await one.send(f'{{"type":"response","id":{number},"data":{deep}}}')
         assert not await asked
         assert link.connected
+
+
+async def test_only_a_proven_browser_may_say_something_large(bridge: Bridge):
+    large = "x" * (wire.MAX_BYTES + 1)
+    async with bridge.visit(bridge.paired()) as one:
+        await greet(one)
+        await say(one, "cdp", tabId=1, payload={"method": large})
+        await say(one, "alive")
+        assert await hear(one) == {"type": "alive"}
+    address = bridge.url.replace("http", "ws") + "/api/other"
+    async with connect(address, additional_headers={"Authorization": f"Bearer {SECRET}"}) as other:
+        await other.send("small")
+        assert await other.recv() == "5"
+        with contextlib.suppress(ConnectionClosed):
+            await other.send(large)
+        assert await closed_with(other) == 1009
+
+
+async def test_a_knock_is_short(bridge: Bridge):
+    knock = Caller(bridge.paired(), bridge.port).knock
+    await bridge.ask(knock | {"more": "x" * 3000})
+    with pytest.raises(Refused, match="4096 bytes") as caught:
+        await bridge.ask(knock | {"more": "x" * 4096})
+    assert caught.value.status == 413
 
 
 async def test_too_much_news_ends_the_connection(bridge: Bridge, monkeypatch: pytest.MonkeyPatch):
@@ -510,6 +556,13 @@ async def test_an_extension_hears_whether_it_is_connected_already(bridge: Bridge
     with pytest.raises(Refused, match="not paired") as caught:
         await bridge.ask(Caller(Key("secret", "x", OTHER), bridge.port).knock)
     assert caught.value.status == 401
+
+
+async def test_who_comes_without_a_key_hears_which_one_opens_what_is_a_persons(bridge: Bridge):
+    async with httpx.AsyncClient(base_url=bridge.url) as client:
+        told = await client.get("/api/extension/browsers")
+    assert told.status_code == 401
+    assert "person.key" in told.json()["error"]["suggestions"][0]
 
 
 async def test_no_page_may_read_what_it_answers(bridge: Bridge):

@@ -204,7 +204,9 @@ async def test_two_browsers_are_told_apart(person: Neighbour, site: PageServer) 
     gone = await agents["second"].ask("get_page_state")
     assert gone.data["error"]["code"] == "browser_gone"
     ended = person.house.sessions.every()
-    person.house.links.forget("second", person.pairing.named("second").install)
+    second = person.house.links.named("second")
+    assert second
+    person.house.links.forget("second", second.install)
     assert ended
     assert all(one.closed for one in ended)  # none of them moves into the next browser of that name
     assert not person.house.sessions.every()

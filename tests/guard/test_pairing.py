@@ -166,6 +166,17 @@ def test_a_file_nobody_can_read_says_what_to_do(tmp_path: Path, kept: object):
     with pytest.raises(Failure) as caught:
         Pairing(tmp_path)
     assert "pair them again" in caught.value.suggestions[0]
+    with pytest.raises(Failure):
+        pairing_module.count(tmp_path)
+
+
+def test_only_a_file_of_this_users_is_read(pairing: Pairing, tmp_path: Path):
+    pairing.add(INSTALL, "work")
+    assert pairing_module.count(tmp_path) == 1
+    (tmp_path / "browsers.json").rename(tmp_path / "elsewhere.json")
+    (tmp_path / "browsers.json").symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(Failure):
+        Pairing(tmp_path)
 
 
 def test_many_at_once_lose_nobody(pairing: Pairing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -111,7 +111,8 @@ async def test_chromes_own_error_arrives_as_it_was(there: Link, wire: Wire):
 async def test_what_the_extension_refuses_is_one_of_our_errors(there: Link, wire: Wire, told: str, code: str):
     asked = there.post("attach", {"tabId": 1}, timeout=5)
     say(there, type="response", id=wire.sent[0]["id"], error={"code": told, "message": "why"})
-    assert (await failed(asked)).code == code
+    failure = await failed(asked)
+    assert (failure.code, bool(failure.suggestions)) == (code, True)
 
 
 async def test_what_is_under_way_when_the_socket_breaks_may_have_run(there: Link, wire: Wire):
@@ -163,6 +164,14 @@ async def test_tabs_are_kept_true(there: Link):
     assert there.tabs[2].title == "two \ufffd"
     say(there, type="unshared", tabId=1, payload={"why": "closed"})
     assert list(there.tabs) == [2]
+
+
+async def test_there_is_an_end_to_how_many_tabs(there: Link, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(frames, "MAX_TABS", 3)
+    for number in range(2, 6):
+        say(there, type="shared", tabId=number, payload={"tabId": number})
+    say(there, type="shared", tabId=3, payload={"tabId": 3, "title": "known"})
+    assert {number: tab.title for number, tab in there.tabs.items()} == {1: "", 2: "", 3: "known"}
 
 
 async def test_stopped_means_stopped_until_it_is_allowed(there: Link, wire: Wire):

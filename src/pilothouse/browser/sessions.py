@@ -404,7 +404,8 @@ class OwnSessions:
     def _in_own_chrome(self, name: str) -> Options:
         """Bound to one browser of the person's by its name, and to its windows as they are."""
         if self._sessions.shared is None:
-            raise Failure("unsupported", "this daemon has no way to the person's own Chrome")
+            hint = 'use a session of another kind: browser="isolated"'
+            raise Failure("unsupported", "this daemon has no way to the person's own Chrome", suggestions=[hint])
         name = name or (self.defaults.profile if self.defaults.browser == "extension" else "")
         found = self._sessions.shared.pick(name)
         return msgspec.structs.replace(

@@ -217,6 +217,7 @@ class SharedSeat(Seat):
     """`allowed`: the hosts that its session narrowed itself to."""
 
     limits = LIMITS
+    begun_anew = "the connection was broken for longer than 10 s: tabs have other names now, list them"
 
     def __init__(self, browser: SharedBrowser, number: int, allowed: tuple[str, ...]) -> None:
         super().__init__(browser, number)
@@ -308,7 +309,7 @@ class SharedSeat(Seat):
         super().attached(target, channel)
         tab = self._tabs[target["targetId"]]
         opener = target.get("openerId", "")
-        if opener in self._own:
+        if target.get("ours") or opener in self._own:
             self._own.add(tab.target_id)
         elif opener in self._used or opener in self._led:
             self._led.add(tab.target_id)

@@ -23,6 +23,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pilothouse import __version__
 from pilothouse.doors import parcel
+from pilothouse.doors.http import BRIDGE_PATH
 from pilothouse.doors.parcel import Refused
 from pilothouse.doors.person import Record
 from pilothouse.errors import Failure
@@ -41,6 +42,7 @@ SILENCE_S = 75.0  # an extension says something every 20 s
 NEWS_PER_MINUTE = 60_000  # tabs that change; what the debugger says has no such limit
 MAX_UNSENT_BYTES = 256 * 1024 * 1024
 TRIES_PER_MINUTE = 60
+MISFIT_S = 600.0  # an extension that does not fit asks again every minute
 
 _NO_MORE = {"connection": "close"}  # a question is no client that a daemon has to stay for
 _BAD_FRAME, _TOO_MUCH, _REFUSED = 1007, 1008, 4403
@@ -56,10 +58,22 @@ class BridgeDoor:
         self._tries = Rates(TRIES_PER_MINUTE)
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._keeping: set[asyncio.Future[None]] = set()
-        self.misfit = ""  # what is to be said of the last extension whose protocol is another one
+        self._misfits: dict[str, tuple[str, float]] = {}  # by install: what did not fit, and when
 
     def routes(self) -> list[BaseRoute]:
-        return [WebSocketRoute("/bridge", self), Route("/bridge", self._meet, methods=["POST"])]
+        return [WebSocketRoute(BRIDGE_PATH, self), Route(BRIDGE_PATH, self._meet, methods=["POST"])]
+
+    @property
+    def misfit(self) -> str:
+        """What is to be said of paired browsers whose extension spoke another protocol a while ago."""
+        oldest = time.monotonic() - MISFIT_S
+        each = [(one.name, *self._misfits.get(one.install, ("", 0.0))) for one in self._pairing.browsers()]
+        return "; ".join(f"{name}: {what}" for name, what, when in each if what and when >= oldest)
+
+    def _misfits_at(self, install: object, what: str) -> None:
+        """Anybody may knock; only what a paired browser says is worth a person's while."""
+        if isinstance(install, str) and self._pairing.of(install):
+            self._misfits[install] = (what, time.monotonic())
 
     async def _meet(self, request: Request) -> Response:
         """An extension asks for our proof before it gives its own; a WebSocket could not tell it why it is refused."""
@@ -73,14 +87,15 @@ class BridgeDoor:
 
     def _answer(self, body: bytes) -> dict[str, Any]:
         try:
-            protocol, knock = frames.knock(body)
+            version, knock = frames.knock(body)
         except ValueError as reason:
             hint = "say protocol, install, nonce and by"
             raise Failure("bad_request", f"this is no knock: {str(reason)[:200]}", suggestions=[hint]) from None
         if knock is None:
-            self.misfit = _misfit(protocol)
+            what = _misfit(version.protocol)
+            self._misfits_at(version.install, what)
             hint = "the older of the two is to be updated"
-            raise Failure("bad_request", self.misfit, details={"protocol": frames.PROTOCOL}, suggestions=[hint])
+            raise Failure("bad_request", what, details={"protocol": frames.PROTOCOL}, suggestions=[hint])
         answer = self._handshake.answer(knock.by, knock.install, knock.nonce)
         paired = self._pairing.of(knock.install)
         link = self._links.named(paired.name) if paired else None
@@ -207,7 +222,7 @@ class BridgeDoor:
         visit = _Visit(socket, link, lambda: self._keep_true(link))
         told: dict[str, Any] = {"protocol": frames.PROTOCOL, "version": __version__, "name": paired.name}
         visit.send(frames.encode({"type": "welcome", "payload": told | ({"secret": secret} if secret else {})}))
-        self.misfit = ""
+        self._misfits.pop(paired.install, None)
         link.arrive(hello, visit)
         self._keep_true(link)
         return visit

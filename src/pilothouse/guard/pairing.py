@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.errors import Failure
-from pilothouse.guard.keys import refuse_open_to_others
+from pilothouse.guard.keys import read_private
 from pilothouse.guard.known import known
 from pilothouse.written import replace
 
@@ -28,6 +28,7 @@ FILE = "browsers.json"
 CODE_S = 300.0
 CODE_TRIES = 5
 MOST = 20
+MAX_BYTES = 256 * 1024
 # No letter or digit here is taken for another one.
 _ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 # A code has 40 bits. A proof that is made with it must not tell it to a fast machine within its five minutes, so the
@@ -68,7 +69,7 @@ class Pairing:
         self._clock = clock
         self._open: _Open | None = None
         self._changing = threading.Lock()  # from what was read to what is written
-        self._kept = self._load()
+        self._kept = _load(self._path)
         self._mask()
 
     def browsers(self) -> list[Paired]:
@@ -162,22 +163,6 @@ class Pairing:
                 stopping = [*others, install] if owed else others
                 self._save(_Kept(self._kept.browsers, self._kept.secrets, stopping))
 
-    def _load(self) -> _Kept:
-        try:
-            refuse_open_to_others(self._path, self._path.lstat())
-            kept = msgspec.json.decode(self._path.read_bytes(), type=_Kept)
-            if {one.install for one in kept.browsers} == kept.secrets.keys():
-                return kept
-            raise msgspec.ValidationError("not every browser has its secret")
-        except FileNotFoundError:
-            return _Kept()
-        except (OSError, msgspec.DecodeError) as error:
-            raise Failure(
-                "system",
-                f"the paired browsers in {self._path} cannot be read: {error}",
-                suggestions=[f"rm {self._path}  # and pair them again"],
-            ) from None
-
     def _save(self, kept: _Kept) -> None:
         try:
             replace(self._path, msgspec.json.format(msgspec.json.encode(kept), indent=1))
@@ -190,6 +175,27 @@ class Pairing:
         """Wherever a secret comes up, in an answer or a log, it is not shown."""
         names = {one.install: one.name for one in self._kept.browsers}
         known.know(self._path, {f"secret of {names[install]}": it for install, it in self._kept.secrets.items()})
+
+
+def count(home: Path) -> int:
+    """How many are paired, by the file alone; `Failure` when no daemon would start with it."""
+    return len(_load(home / FILE).browsers)
+
+
+def _load(path: Path) -> _Kept:
+    try:
+        kept = msgspec.json.decode(read_private(path, MAX_BYTES), type=_Kept)
+        if {one.install for one in kept.browsers} == kept.secrets.keys():
+            return kept
+        raise msgspec.ValidationError("not every browser has its secret")
+    except FileNotFoundError:
+        return _Kept()
+    except (OSError, msgspec.DecodeError) as error:
+        raise Failure(
+            "system",
+            f"the paired browsers in {path} cannot be read: {error}",
+            suggestions=[f"rm {path}  # and pair them again"],
+        ) from None
 
 
 def stretched(code: str, salt: str) -> bytes:

@@ -254,7 +254,8 @@ class Link:
     def _note(self, frame: Frame) -> None:
         if frame.type in ("shared", "tab"):
             info = frames.tab_info(frame.payload)
-            if frame.type == "shared" or info.tab_id in self.tabs:
+            has_room = frame.type == "shared" and len(self.tabs) < frames.MAX_TABS
+            if has_room or info.tab_id in self.tabs:
                 self.tabs[info.tab_id] = info
         elif frame.type == "unshared":
             self.tabs.pop(frame.tab_id, None)
@@ -396,7 +397,7 @@ _CODES: dict[str, tuple[str, list[str]]] = {
     "not_attached": ("tab_closed", ["list the tabs; the tab may have gone to a page that nobody may debug"]),
     "not_shared": ("denied", ["ask the person to share the tab: the extension's popup, or the tab group Pilothouse"]),
     "refused": ("denied", ["choose another page; Chrome's own pages and the Web Store stay closed to agents"]),
-    "unsupported": ("unsupported", []),
+    "unsupported": ("unsupported", ['use a session of another kind: open_session(browser="isolated")']),
     "too_late": ("timeout", ["nothing was done; try again"]),
     "stopped": ("denied", ["ask the person; they allow it again in the extension's popup"]),
 }

@@ -10,6 +10,7 @@ import pytest
 from pilothouse.browser.session import AS_IT_IS, Options, Session
 from pilothouse.browser.shared import Shared, SharedBrowser
 from pilothouse.browser.terms import Terms
+from pilothouse.errors import Failure
 from pilothouse.providers import frames, link
 from pilothouse.providers.link import Link, Links
 from pilothouse.providers.relay import Relay
@@ -105,4 +106,14 @@ async def test_rules_that_fail_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) 
     came(one, OURS)
     await asyncio.wait_for(browser.present(), 5)
     assert browser.absence() is None
+    await browser.connection.close()
+
+
+async def test_a_tab_that_is_not_there_comes_with_a_next_step() -> None:
+    one = Links().of("work", INSTALL)
+    came(one, OURS)
+    browser = SharedBrowser(Relay(one))
+    with pytest.raises(Failure) as caught:
+        await browser.root.send("Target.closeTarget", targetId="T9", timeout=5)
+    assert (caught.value.code, bool(caught.value.suggestions)) == ("tab_closed", True)
     await browser.connection.close()

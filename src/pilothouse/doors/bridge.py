@@ -198,10 +198,14 @@ class BridgeDoor:
     async def _stay(self, visit: "_Visit", paired: Paired) -> None:
         """Until its socket ends, and with the pairing if that is what the browser said last."""
         await visit.run()
-        if visit.forgotten:
-            self._record.note("browser_forgotten", name=paired.name, by="browser")
+        if not visit.forgotten:
+            return
+        try:
             if await asyncio.to_thread(self._pairing.drop, paired):
+                self._record.note("browser_forgotten", name=paired.name, by="browser")
                 self._links.forget(paired.name, paired.install)
+        except Failure as failure:  # its own half of the pairing is gone: nobody comes with it any more
+            _log.warning("%s", failure.message)
 
     async def _heard_stop(self, install: str) -> None:
         try:

@@ -207,16 +207,18 @@ class BridgeDoor:
         except Failure as failure:  # its own half of the pairing is gone: nobody comes with it any more
             _log.warning("%s", failure.message)
 
-    async def _heard_stop(self, install: str) -> None:
+    async def _heard_stop(self, link: Link) -> None:
         try:
-            await asyncio.to_thread(self._pairing.owe_stop, install, False)
+            await asyncio.to_thread(self._pairing.owe_stop, link.install, False)
+            if link.stopping:  # the person said it once more meanwhile
+                await asyncio.to_thread(self._pairing.owe_stop, link.install, True)
         except Failure as failure:  # then it is told again, which does no harm
             _log.warning("%s", failure.message)
 
     def _keep_true(self, link: Link) -> None:
         """A stop that the browser knows of need not be kept for it any longer."""
         if not link.stopping and self._pairing.owes_stop(link.install):
-            task = asyncio.ensure_future(self._heard_stop(link.install))
+            task = asyncio.ensure_future(self._heard_stop(link))
             self._keeping.add(task)
             task.add_done_callback(self._keeping.discard)
 

@@ -209,7 +209,7 @@ async def test_two_browsers_are_told_apart(person: Neighbour, site: PageServer) 
     person.house.links.forget("second", second.install)
     assert ended
     assert all(one.closed for one in ended)  # none of them moves into the next browser of that name
-    assert not person.house.sessions.every()
+    await person.until(lambda: not person.house.sessions.every())
 
 
 async def test_what_cannot_be_done_says_what_to_do_instead(person: Neighbour, site: PageServer) -> None:

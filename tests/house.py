@@ -49,6 +49,7 @@ class House:
         self.links = Links()
         self.shared = Shared(lambda name: self.links.find(name).name, lambda name: Relay(self.links.find(name)))
         self.links.on_stopped(self.shared.stopped)
+        self.links.on_forgotten(self.shared.forgotten)
         self.approvals = Approvals()
         self.borders = Borders(
             lambda browser, mode: view or self.policy.view(browser, mode), lambda *asked: self.approvals.ask(*asked)

@@ -54,7 +54,10 @@ def test_the_daemon_its_port_and_keys(cli: CommandLine):
         assert "no browser is paired" in found["extension"]["found"]
         (cli.home / "agent.key").chmod(0o644)
         (cli.home / "person.key").write_text("")
+        assert found["browsers.json"]["found"] == "0 paired"
+        (cli.home / "browsers.json").touch(mode=0o600)
         found = checks(cli)
+        assert "pair them again" in found["browsers.json"]["fix"]  # with such a file no daemon starts
         assert found["agent.key"]["fix"].startswith("chmod 600 ")
         assert found["person.key"]["state"] == "fail"
     finally:

@@ -28,9 +28,10 @@ ROOT = Path(__file__).parent.parent
 
 
 class Browser:
-    """Paired by a code; it answers whatever it is asked, and remembers it."""
+    """Paired by a code; it answers whatever it is asked, and remembers it. A mute one does not answer."""
 
-    def __init__(self, port: int, key: Key, version: str = __version__) -> None:
+    def __init__(self, port: int, key: Key, version: str = __version__, *, mute: bool = False) -> None:
+        self.mute = mute
         self.asked: list[str] = []
         self.heard = threading.Condition()
         self._stack = contextlib.ExitStack()
@@ -52,9 +53,9 @@ class Browser:
         try:
             while True:
                 command = json.loads(self._line.recv())
-                if command["type"] == "stop":
+                if command["type"] == "stop" and not self.mute:
                     self._say("stopped", payload={"by": "daemon"})
-                if "id" in command:
+                if "id" in command and not self.mute:
                     self._say("response", id=command["id"], data={})
                 with self.heard:
                     self.asked.append(command["type"])
@@ -129,6 +130,24 @@ def test_stop_is_told_to_the_browser(line: CommandLine, browser: Browser):
     assert line.run("extension", "stop", "play").returncode == 4
 
 
+def test_a_stop_holds_without_the_browsers_answer_and_over_a_restart(line: CommandLine):
+    mute = paired(line, mute=True)
+    assert "is stopped; its extension has not answered" in line.text("extension", "stop", "work")
+    assert state(line) == [("work", "stopped")]
+    mute.close()
+    kill_daemon(line.home)
+    assert state(line) == [("work", "stopped")]
+    for _ in range(2):  # also when the person says it once more; of its version nothing is known yet
+        assert line.text("extension", "list") == "work  stopped by the person\n"
+        assert "is stopped; its extension has not answered" in line.text("extension", "stop", "work")
+    port = json.loads((line.home / "daemon.json").read_text())["port"]
+    back = Browser(port, Key("secret", mute.welcome["secret"]))
+    back.wait("stop")
+    assert state(line) == [("work", "stopped")]
+    back.close()
+    line.text("extension", "forget", "work")
+
+
 def test_doctor_knows_each_browser(line: CommandLine, browser: Browser):
     def finding() -> dict[str, Any]:
         told = json.loads(line.run("doctor", "--json").stdout)["checks"]
@@ -188,6 +207,11 @@ def test_a_change_reloads_it(line: CommandLine, browser: Browser):
         deadline.start()
         try:
             assert watching.stdout.readline().startswith("watching ")
+            browser.mute = True
+            os.utime(ROOT / "extension" / "watch.html")
+            assert watching.stdout.readline().startswith("watch.html: work does not reload (")
+            browser.mute = False
+            browser.asked.clear()
             os.utime(ROOT / "extension" / "watch.html")
             assert watching.stdout.readline() == "watch.html: work reloads\n"
             browser.wait("reload")

@@ -3,6 +3,7 @@
 import asyncio
 import time
 
+from pilothouse.doors.http import BRIDGE_PATH
 from pilothouse.presence import Presence
 from tests.promises import promise
 
@@ -34,9 +35,9 @@ async def test_a_browser_of_the_persons_keeps_no_daemon() -> None:
     async def app(*_: object) -> None: ...
 
     over = asyncio.create_task(presence.until_over(0.1))
-    knocking = presence.at_web(app)
+    knocking = presence.at_web(app, BRIDGE_PATH)
     for _ in range(100):
-        await knocking({"type": "websocket", "path": "/bridge"}, None, None)  # type: ignore[arg-type]
+        await knocking({"type": "websocket", "path": BRIDGE_PATH}, None, None)  # type: ignore[arg-type]
         if (await asyncio.wait([over], timeout=0.05))[0]:
             return
     raise AssertionError("it is still there")

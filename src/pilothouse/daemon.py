@@ -44,7 +44,7 @@ from pilothouse.doors.contracts import Contracts
 from pilothouse.doors.extension import extension_routes
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.herald import Herald
-from pilothouse.doors.http import HttpDoor, build_app
+from pilothouse.doors.http import BRIDGE_PATH, HttpDoor, build_app
 from pilothouse.doors.local import LocalDoor, Open
 from pilothouse.doors.metrics import metrics_route
 from pilothouse.doors.person import PersonOnly
@@ -222,7 +222,7 @@ async def run(
     app = build_app(
         mcp.door, keys.who, port=port, hosts=hosts, routes=routes, extension=ORIGIN, insecure_no_secret=is_open
     )
-    http = HttpDoor(presence.at_web(app))
+    http = HttpDoor(presence.at_web(app, BRIDGE_PATH))
     presence.watch(local, http, sessions=lambda: sessions.in_use, browsers=lambda: links.connected)
     following: list[asyncio.Task[None]] = []
     try:
@@ -342,6 +342,7 @@ def _fixed(home: Path, vault: Vault, secrets: Secrets, policy: Policy) -> Terms:
 def _shared(links: Links) -> Shared:
     shared = Shared(lambda name: links.find(name).name, lambda name: Relay(links.find(name)))
     links.on_stopped(shared.stopped)
+    links.on_forgotten(shared.forgotten)
     return shared
 
 

@@ -17,7 +17,6 @@ from pilothouse import __version__
 T = TypeVar("T")
 
 TICK_S = 30.0
-BRIDGE_PATH = "/bridge"
 _log = logging.getLogger(__name__)
 
 
@@ -39,11 +38,11 @@ class Presence:
         how many of the clients are a person's Chrome, which connects to any daemon there is and needs none."""
         self._doors, self._sessions, self._browsers = doors, sessions, browsers
 
-    def at_web(self, app: ASGIApp) -> ASGIApp:
-        """The same application; a client that comes and goes between two looks is noticed too."""
+    def at_web(self, app: ASGIApp, unnoticed: str = "") -> ASGIApp:
+        """The same application; a client that comes and goes between two looks is noticed too, but at one path."""
 
         async def noticing(scope: Scope, receive: Receive, send: Send) -> None:
-            if scope.get("path") != BRIDGE_PATH:
+            if scope.get("path") != unnoticed:
                 self._last_seen = time.monotonic()
             await app(scope, receive, send)
 

@@ -10,11 +10,14 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
 from pilothouse.doors import bridge as bridge_door
+from pilothouse.doors import wire
 from pilothouse.doors.bridge import BridgeDoor
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.guard.pairing import EXTENSION_ID, ORIGIN, Pairing
@@ -93,6 +96,14 @@ class Bridge:
         return Key("code", self.pairing.new_code())
 
 
+async def listening(socket: WebSocket) -> None:
+    """A WebSocket that is not the bridge's."""
+    await socket.accept()
+    with contextlib.suppress(WebSocketDisconnect):
+        while True:
+            await socket.send_text(str(len(await socket.receive_text())))
+
+
 @pytest.fixture
 async def bridge(tmp_path: Path) -> AsyncIterator[Bridge]:
     listener = socket.create_server(("127.0.0.1", 0))
@@ -102,7 +113,8 @@ async def bridge(tmp_path: Path) -> AsyncIterator[Bridge]:
     async def no_mcp() -> Any:
         raise NotImplementedError
 
-    http = HttpDoor(build_app(no_mcp, who, port=port, routes=made.door.routes(), extension=ORIGIN))
+    routes = [*made.door.routes(), WebSocketRoute("/api/other", listening)]
+    http = HttpDoor(build_app(no_mcp, who, port=port, routes=routes, extension=ORIGIN))
     await http.listen(listener)
     yield made
     made.links.close()
@@ -349,6 +361,8 @@ async def test_a_dead_first_one_is_replaced(bridge: Bridge):
         async with bridge.visit(key) as alive:  # after a second in which the dead one did not answer
             await greet(alive, boot="second")
             assert bridge.links.find().boot == "second"
+            assert await closed_with(dead) == 4409
+            assert bridge.links.find().connected
 
 
 async def test_a_secret_is_good_for_its_own_browser_only(bridge: Bridge):
@@ -365,12 +379,22 @@ async def test_another_browser_of_the_same_name_gets_another(bridge: Bridge):
 
 
 @pytest.mark.parametrize(("protocol", "older"), [(0, "extension"), (2, "daemon")])
-async def test_versions_that_do_not_fit_are_told(bridge: Bridge, protocol: int, older: str):
-    with pytest.raises(Refused, match=f"the {older} is older") as caught:
-        await bridge.ask({"protocol": protocol, "whatever": ["it", "says"]})
-    assert caught.value.error["details"] == {"protocol": 1}
-    assert bridge.door.misfit == str(caught.value)
-    async with bridge.visit(bridge.paired()) as one:
+async def test_versions_that_do_not_fit_are_told(
+    bridge: Bridge, protocol: int, older: str, monkeypatch: pytest.MonkeyPatch
+):
+    key = bridge.paired()
+    for install in (None, 7, OTHER):  # anybody may say so, and no person is troubled with it
+        with pytest.raises(Refused, match=f"the {older} is older") as caught:
+            await bridge.ask({"protocol": protocol, "install": install, "whatever": ["it", "says"]})
+        assert caught.value.error["details"] == {"protocol": 1}
+        assert bridge.door.misfit == ""
+    for seconds, told in ((600.0, f"chrome: {caught.value}"), (0.0, "")):
+        monkeypatch.setattr(bridge_door, "MISFIT_S", seconds)
+        with pytest.raises(Refused):
+            await bridge.ask({"protocol": protocol, "install": INSTALL})
+        assert bridge.door.misfit == told
+    monkeypatch.undo()
+    async with bridge.visit(key) as one:
         await greet(one)
         assert bridge.door.misfit == ""
 
@@ -422,6 +446,30 @@ async def test_a_value_that_a_page_nested_too_deeply_costs_only_its_own_call(bri
         assert link.connected
 
 
+async def test_only_a_proven_browser_may_say_something_large(bridge: Bridge):
+    large = "x" * (wire.MAX_BYTES + 1)
+    async with bridge.visit(bridge.paired()) as one:
+        await greet(one)
+        await say(one, "cdp", tabId=1, payload={"method": large})
+        await say(one, "alive")
+        assert await hear(one) == {"type": "alive"}
+    address = bridge.url.replace("http", "ws") + "/api/other"
+    async with connect(address, additional_headers={"Authorization": f"Bearer {SECRET}"}) as other:
+        await other.send("small")
+        assert await other.recv() == "5"
+        with contextlib.suppress(ConnectionClosed):
+            await other.send(large)
+        assert await closed_with(other) == 1009
+
+
+async def test_a_knock_is_short(bridge: Bridge):
+    knock = Caller(bridge.paired(), bridge.port).knock
+    await bridge.ask(knock | {"more": "x" * 3000})
+    with pytest.raises(Refused, match="4096 bytes") as caught:
+        await bridge.ask(knock | {"more": "x" * 4096})
+    assert caught.value.status == 413
+
+
 async def test_too_much_news_ends_the_connection(bridge: Bridge, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(bridge_door, "NEWS_PER_MINUTE", 10)
     async with bridge.visit(bridge.paired()) as one:
@@ -445,9 +493,58 @@ async def test_a_forgotten_browser_is_shown_out_and_stays_out(bridge: Bridge):
     async with bridge.visit(key) as one:
         await greet(one)
         bridge.pairing.forget("chrome")
-        bridge.links.forget("chrome")
+        bridge.links.forget("chrome", INSTALL)
         assert await closed_with(one) == 1000
     assert (await bridge.refused(key))[0] == 401
+
+
+@pytest.mark.parametrize("anew", [False, True])
+async def test_who_is_forgotten_while_it_comes_in_stays_out(bridge: Bridge, anew: bool):
+    async with bridge.visit(bridge.paired()) as one:  # its proof was good
+        bridge.pairing.forget("chrome")
+        if anew:
+            bridge.paired()
+        told = await greet(one)
+        assert (told["type"], told["payload"]["code"]) == ("refused", "unauthorized")
+        assert await closed_with(one) == 4403
+    assert not any(link.connected for link in bridge.links)
+
+
+async def test_a_browser_whose_person_forgot_the_pairing_takes_it_along(bridge: Bridge):
+    key = bridge.paired()
+    ended: list[str] = []
+    bridge.links.on_forgotten(ended.append)
+    async with bridge.visit(key) as one:
+        await greet(one)
+        await say(one, "forgotten")
+        await closed_with(one)
+        async with asyncio.timeout(5):
+            while not ended:
+                await asyncio.sleep(0.01)
+    assert (ended, bridge.pairing.browsers(), list(bridge.links)) == (["chrome"], [], [])
+    assert ("browser_forgotten", {"name": "chrome", "by": "browser"}) in bridge.notes.told
+    assert (await bridge.refused(key))[0] == 401
+
+
+async def test_a_stop_outlives_the_daemon_until_the_browser_knows(bridge: Bridge, tmp_path: Path):
+    key = bridge.paired()
+    Pairing(tmp_path).owe_stop(INSTALL, True)  # a daemon before this one
+    bridge.pairing.__init__(tmp_path)  # type: ignore[misc]
+    for _ in range(2):  # it hears of it as often as it comes, until it has said so
+        async with bridge.visit(key) as one:
+            await greet(one)
+            assert bridge.links.find().stopped
+            assert (await hear(one))["type"] == "stop"
+    async with bridge.visit(key) as one:
+        await greet(one)
+        await say(one, "stopped", payload={"by": "daemon"})
+        async with asyncio.timeout(5):
+            while Pairing(tmp_path).owes_stop(INSTALL):
+                await asyncio.sleep(0.01)
+        await say(one, "allowed")
+    async with bridge.visit(key) as one:
+        await greet(one)
+        assert not bridge.links.find().stopped
 
 
 async def test_an_extension_hears_whether_it_is_connected_already(bridge: Bridge):
@@ -459,6 +556,13 @@ async def test_an_extension_hears_whether_it_is_connected_already(bridge: Bridge
     with pytest.raises(Refused, match="not paired") as caught:
         await bridge.ask(Caller(Key("secret", "x", OTHER), bridge.port).knock)
     assert caught.value.status == 401
+
+
+async def test_who_comes_without_a_key_hears_which_one_opens_what_is_a_persons(bridge: Bridge):
+    async with httpx.AsyncClient(base_url=bridge.url) as client:
+        told = await client.get("/api/extension/browsers")
+    assert told.status_code == 401
+    assert "person.key" in told.json()["error"]["suggestions"][0]
 
 
 async def test_no_page_may_read_what_it_answers(bridge: Bridge):

@@ -203,7 +203,13 @@ async def test_two_browsers_are_told_apart(person: Neighbour, site: PageServer) 
         await agents[person.link.name].call("close_session")
     gone = await agents["second"].ask("get_page_state")
     assert gone.data["error"]["code"] == "browser_gone"
-    person.house.links.forget("second")
+    ended = person.house.sessions.every()
+    second = person.house.links.named("second")
+    assert second
+    person.house.links.forget("second", second.install)
+    assert ended
+    assert all(one.closed for one in ended)  # none of them moves into the next browser of that name
+    await person.until(lambda: not person.house.sessions.every())
 
 
 async def test_what_cannot_be_done_says_what_to_do_instead(person: Neighbour, site: PageServer) -> None:

@@ -75,7 +75,7 @@ async def test_cancel_on_chromes_bar_means_the_same(desk: Desk, site: PageServer
 
 async def test_the_person_stops_it_from_the_command_line(desk: Desk, site: PageServer):
     tabs = await working(desk, site)
-    assert await desk.person("POST", "/api/extension/browsers/work/stop") == {"stopped": "work"}
+    assert await desk.person("POST", "/api/extension/browsers/work/stop") == {"stopped": "work", "told": True}
     await is_stopped(desk, tabs)
 
 

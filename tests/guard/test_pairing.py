@@ -1,11 +1,13 @@
 """F01: a browser is paired by a person's code, once; what is kept of it only this user can read, and nobody is shown."""
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
 
 from pilothouse.errors import Failure
+from pilothouse.guard import pairing as pairing_module
 from pilothouse.guard.known import known
 from pilothouse.guard.pairing import CODE_S, CODE_TRIES, MOST, Pairing, stretched
 from tests.promises import promise
@@ -164,3 +166,55 @@ def test_a_file_nobody_can_read_says_what_to_do(tmp_path: Path, kept: object):
     with pytest.raises(Failure) as caught:
         Pairing(tmp_path)
     assert "pair them again" in caught.value.suggestions[0]
+    with pytest.raises(Failure):
+        pairing_module.count(tmp_path)
+
+
+def test_only_a_file_of_this_users_is_read(pairing: Pairing, tmp_path: Path):
+    pairing.add(INSTALL, "work")
+    assert pairing_module.count(tmp_path) == 1
+    (tmp_path / "browsers.json").rename(tmp_path / "elsewhere.json")
+    (tmp_path / "browsers.json").symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(Failure):
+        Pairing(tmp_path)
+
+
+def test_many_at_once_lose_nobody(pairing: Pairing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """They come from threads, and each writes the whole file."""
+    installs = [f"{n:08}-2222-3333-4444-555555555555" for n in range(8)]
+    begun = threading.Barrier(len(installs))
+    free_name = pairing_module._free_name  # pyright: ignore[reportPrivateUsage]
+
+    def slowly(wish: str, taken: set[str]) -> str:
+        threading.Event().wait(0.02)  # what was read grows old
+        return free_name(wish, taken)
+
+    monkeypatch.setattr(pairing_module, "_free_name", slowly)
+
+    def come(install: str) -> None:
+        begun.wait()
+        pairing.add(install, "work")
+
+    coming = [threading.Thread(target=come, args=(install,)) for install in installs]
+    for one in coming:
+        one.start()
+    for one in coming:
+        one.join()
+    kept = Pairing(tmp_path).browsers()
+    assert {one.install for one in kept} == set(installs)
+    assert len({one.name for one in kept}) == len(installs)
+
+
+def test_a_stop_is_kept_until_it_is_heard_and_goes_with_its_browser(pairing: Pairing, tmp_path: Path):
+    paired, _ = pairing.add(INSTALL, "work")
+    pairing.owe_stop(OTHER, True)  # nobody's
+    pairing.owe_stop(INSTALL, True)
+    again = Pairing(tmp_path)
+    assert (again.owes_stop(INSTALL), again.owes_stop(OTHER)) == (True, False)
+    assert pairing.of(INSTALL) is paired
+    pairing.add(INSTALL, "work")
+    assert pairing.owes_stop(INSTALL)
+    assert not pairing.drop(paired)  # it was paired anew since
+    pairing.forget("work")
+    pairing.add(INSTALL, "work")
+    assert not Pairing(tmp_path).owes_stop(INSTALL)

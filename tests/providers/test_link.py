@@ -38,7 +38,8 @@ def hello(**more: Any) -> Hello:
 
 
 def say(one: Link, **frame: Any) -> None:
-    one.take(frames.read(json.dumps(frame).encode()))
+    assert one._wire  # pyright: ignore[reportPrivateUsage]
+    one.take(frames.read(json.dumps(frame).encode()), one._wire)  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.fixture
@@ -110,7 +111,8 @@ async def test_chromes_own_error_arrives_as_it_was(there: Link, wire: Wire):
 async def test_what_the_extension_refuses_is_one_of_our_errors(there: Link, wire: Wire, told: str, code: str):
     asked = there.post("attach", {"tabId": 1}, timeout=5)
     say(there, type="response", id=wire.sent[0]["id"], error={"code": told, "message": "why"})
-    assert (await failed(asked)).code == code
+    failure = await failed(asked)
+    assert (failure.code, bool(failure.suggestions)) == (code, True)
 
 
 async def test_what_is_under_way_when_the_socket_breaks_may_have_run(there: Link, wire: Wire):
@@ -164,6 +166,14 @@ async def test_tabs_are_kept_true(there: Link):
     assert list(there.tabs) == [2]
 
 
+async def test_there_is_an_end_to_how_many_tabs(there: Link, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(frames, "MAX_TABS", 3)
+    for number in range(2, 6):
+        say(there, type="shared", tabId=number, payload={"tabId": number})
+    say(there, type="shared", tabId=3, payload={"tabId": 3, "title": "known"})
+    assert {number: tab.title for number, tab in there.tabs.items()} == {1: "", 2: "", 3: "known"}
+
+
 async def test_stopped_means_stopped_until_it_is_allowed(there: Link, wire: Wire):
     say(there, type="stopped", payload={"by": "popup"})
     assert (there.stopped, there.tabs) == (True, {})
@@ -183,6 +193,53 @@ async def test_stop_reaches_who_is_away_when_they_come_back(there: Link, wire: W
     there.arrive(hello(), again)
     assert there.stopped
     assert [one["type"] for one in again.sent] == ["stop"]
+    once_more = Wire()
+    there.arrive(hello(), once_more)  # it left before it had said that it knows
+    assert (there.stopped, [one["type"] for one in once_more.sent]) == (True, ["stop"])
+    say(there, type="allowed")  # older than the stop that is under way
+    assert there.stopped
+    say(there, type="stopped", payload={"by": "daemon"})
+    say(there, type="allowed")
+    there.arrive(hello(), (last := Wire()))
+    assert (there.stopped, last.sent) == (False, [])
+
+
+async def test_stop_holds_here_at_once_whatever_the_browser_does(
+    there: Link, wire: Wire, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(link, "STOP_S", 0.05)
+    stopping = asyncio.create_task(there.stop())
+    await asyncio.sleep(0)
+    assert there.stopped
+    assert (await failed(there.post("tabs", {}, timeout=5))).code == "denied"
+    await stopping  # nobody answered it
+    assert (there.stopped, there.stopping) == (True, True)
+    async with asyncio.timeout(5):
+        while len(wire.sent) < 3:  # it is told again until it says that it knows
+            await asyncio.sleep(0.01)
+    assert {one["type"] for one in wire.sent} == {"stop"}
+
+
+async def test_a_socket_that_breaks_under_a_stop_leaves_it_stopped(there: Link, wire: Wire):
+    stopping = asyncio.create_task(there.stop())
+    await asyncio.sleep(0)
+    there.leave(wire, "it broke")
+    await stopping
+    assert there.stopped
+    there.arrive(hello(stopped=True), (again := Wire()))
+    assert (there.stopped, there.stopping, again.sent) == (True, False, [])
+
+
+async def test_a_socket_that_was_replaced_is_closed_and_says_nothing_any_more(there: Link, wire: Wire):
+    there.arrive(hello(), (new := Wire()))
+    assert (wire.closed, new.closed) == ("it connected anew", "")
+    heard: list[str] = []
+    there.on_event(lambda kind, *_: heard.append(kind))
+    asked = there.post("tabs", {}, timeout=0.05)
+    for frame in ({"type": "stopped"}, {"type": "response", "id": new.sent[0]["id"]}, {"type": "cdp", "tabId": 1}):
+        there.take(frames.read(json.dumps(frame).encode()), wire)
+    assert (there.stopped, heard) == (False, [])
+    assert (await failed(asked)).code == "timeout"
 
 
 async def test_a_browser_that_answers_is_there(there: Link, wire: Wire):
@@ -241,6 +298,20 @@ async def test_a_forgotten_browser_ends():
     one = links.of("work", INSTALL)
     one.arrive(hello(), wire)
     assert links.of("work", INSTALL) is one
-    links.forget("work")
+    heard: list[tuple[str, str]] = []
+    links.on_forgotten(lambda name: heard.append((name, one.state)))
+    links.forget("work", "another")
+    assert one.connected
+    links.forget("work", INSTALL)
+    assert heard == [("work", "connected")]  # before anybody could look for another browser of that name
     assert (wire.closed, one.state) == ("the person forgot this browser", "gone")
     assert links.of("work", INSTALL) is not one
+
+
+async def test_another_browser_of_the_name_ends_what_was_there():
+    links, wire = Links(), Wire()
+    heard: list[str] = []
+    links.on_forgotten(heard.append)
+    links.of("work", INSTALL).arrive(hello(), wire)
+    assert links.of("work", "another").install == "another"
+    assert (heard, wire.closed) == (["work"], "the person forgot this browser")

@@ -1,6 +1,10 @@
 """The parts of the relay that need no browser: what a session was told, nulls on their way, pages that stay closed."""
 
 import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -12,6 +16,8 @@ from pilothouse.providers.unsupported import INSTEAD, refusal_of
 from tests.promises import promise
 
 pytestmark = promise("A03")
+
+ROOT = Path(__file__).parents[2]
 
 
 def noted(*told: tuple[str, str]) -> list[str]:
@@ -86,6 +92,46 @@ def test_pages_that_stay_closed(url: str) -> None:
 @pytest.mark.parametrize("url", ["", "about:blank", "https://a.test/", "http://127.0.0.1:3000", "data:text/html,x"])
 def test_pages_that_may_be_opened(url: str) -> None:
     assert not is_forbidden(url)
+
+
+ADDRESSES = {
+    "about:blank": False,
+    "https://a.test/": False,
+    "http://127.0.0.1:3000/": False,
+    "data:text/html,x": False,
+    "file:///etc/hosts": False,
+    "blob:null/0b2c": False,
+    "blob:https://a.test/0b2c": False,
+    "https://chrome.google.com/": False,
+    "chrome://settings": True,
+    " CHROME://settings": True,
+    "javascript:1": True,
+    "about:version": True,
+    "view-source:https://a.test": True,
+    "blob:https://addons.opera.com/0b2c": True,
+    "https://ChromeWebStore.google.com./x": True,
+    "https:chromewebstore.google.com": True,
+    "https:\\\\chromewebstore.google.com": True,
+    "https://user@chromewebstore.google.com:443/": True,
+    "https://chromewebstore%2Egoogle.com/": True,
+    "https://chromewebstore\u3002google.com/": True,
+    "https://chrome.google.com/webstore/detail": True,
+}
+
+
+def test_daemon_and_extension_keep_the_same_pages_closed(tmp_path: Path) -> None:
+    """But for the daemon's own pages: its port the extension knows by itself, and here the policy holds them."""
+    node = shutil.which("node", path=f"{ROOT / '.tools' / 'node_modules' / '.bin'}:{os.environ['PATH']}")
+    assert node, "scripts/tools brings node along"
+    for name in ("forbidden.js", "memory.js"):
+        shutil.copy(ROOT / "extension" / name, tmp_path)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    asked = f"import {{ isForbidden }} from './forbidden.js'; const all = {json.dumps(list(ADDRESSES))};"
+    (tmp_path / "ask.js").write_text(f"{asked} console.log(JSON.stringify(all.map(isForbidden)))")
+    told = subprocess.run([node, "ask.js"], cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
+    assert told.returncode == 0, told.stderr
+    assert dict(zip(ADDRESSES, json.loads(told.stdout), strict=True)) == ADDRESSES
+    assert {url: is_forbidden(url) for url in ADDRESSES} == ADDRESSES
 
 
 @pytest.mark.parametrize("method", [name for name in INSTEAD if " " not in name])

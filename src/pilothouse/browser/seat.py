@@ -63,6 +63,8 @@ class ProfileBrowser(Browser):
 
 
 class Seat(Context):
+    begun_anew = "the browser ended and was started anew: its tabs are gone"
+
     def __init__(self, browser: ProfileBrowser, number: int) -> None:
         super().__init__(browser, browser.context_id, browser.gateway)
         self.key = f"{browser.context_id}/{number}"

@@ -140,8 +140,7 @@ class Session:
                 self._name(tab)
             self.current = context.foremost()
             if again and self.current:
-                lost = "its tabs are" if self.options.profile else "tabs and cookies are"
-                self.report("browser", self.current.name, f"the browser ended and was started anew: {lost} gone")
+                self.report("browser", self.current.name, context.begun_anew)
 
     def has_tab(self, name: str) -> bool:
         return any(name in (tab.name, tab.target_id) for tab in self.tabs)

@@ -73,6 +73,7 @@ class Sessions:
         self.shared = shared
         if shared:
             shared.on_stopped = self._stopped
+            shared.on_forgotten = self._browser_forgotten
         self._folder = folder
         self._max_sessions = max_sessions
         self._idle_s = idle_s
@@ -274,7 +275,14 @@ class Sessions:
 
     def _stopped(self, browser: str) -> None:
         """The person stopped everything in a browser of theirs."""
-        why = f"the person stopped all agents in {browser}"
+        ended = self._put_out(browser, f"the person stopped all agents in {browser}")
+        self.on_stopped(browser, [one.id for one in ended])
+
+    def _browser_forgotten(self, browser: str) -> None:
+        self._put_out(browser, f"{browser} is not paired any more")
+
+    def _put_out(self, browser: str, why: str) -> list[Session]:
+        """Everybody who works in a browser of the person's."""
         ended = [
             one for one in self._open.values() if (one.options.browser, one.options.profile) == ("extension", browser)
         ]
@@ -282,7 +290,7 @@ class Sessions:
             session.report("browser", "", why)
             session.closed = True  # at once: a call that comes now must not move in again
             self._hold(self.close(session, why))
-        self.on_stopped(browser, [one.id for one in ended])
+        return ended
 
     def _end(self, session: Session) -> "asyncio.Task[None]":
         return self._hold(_finished(session))
@@ -396,7 +404,8 @@ class OwnSessions:
     def _in_own_chrome(self, name: str) -> Options:
         """Bound to one browser of the person's by its name, and to its windows as they are."""
         if self._sessions.shared is None:
-            raise Failure("unsupported", "this daemon has no way to the person's own Chrome")
+            hint = 'use a session of another kind: browser="isolated"'
+            raise Failure("unsupported", "this daemon has no way to the person's own Chrome", suggestions=[hint])
         name = name or (self.defaults.profile if self.defaults.browser == "extension" else "")
         found = self._sessions.shared.pick(name)
         return msgspec.structs.replace(

@@ -173,8 +173,11 @@ class SharedBrowser(ProfileBrowser):
         """Every tab is looked at before anybody may use it; one that does not answer keeps no other waiting."""
         awake = [tab for seat in self.seats for tab in seat.tabs if self.relay.is_awake(tab.channel.id)]
         await asyncio.gather(*(resync.find_again(tab) for tab in awake), return_exceptions=True)
-        with contextlib.suppress(Failure, ProtocolError):
+        try:
             await self.rule()
+        except Exception as error:  # what is not ruled is ruled before somebody uses it
+            level = logging.INFO if isinstance(error, (Failure, ProtocolError)) else logging.ERROR
+            log.log(level, "network rules were not put in force again: %r", error)
         self._present = True
         self._presence.stir()
 
@@ -214,6 +217,7 @@ class SharedSeat(Seat):
     """`allowed`: the hosts that its session narrowed itself to."""
 
     limits = LIMITS
+    begun_anew = "the connection was broken for longer than 10 s: tabs have other names now, list them"
 
     def __init__(self, browser: SharedBrowser, number: int, allowed: tuple[str, ...]) -> None:
         super().__init__(browser, number)
@@ -305,7 +309,7 @@ class SharedSeat(Seat):
         super().attached(target, channel)
         tab = self._tabs[target["targetId"]]
         opener = target.get("openerId", "")
-        if opener in self._own:
+        if target.get("ours") or opener in self._own:
             self._own.add(tab.target_id)
         elif opener in self._used or opener in self._led:
             self._led.add(tab.target_id)
@@ -432,6 +436,7 @@ class Shared:
     ) -> None:
         self.pick = pick
         self.on_stopped: Callable[[str], None] = lambda name: None
+        self.on_forgotten: Callable[[str], None] = lambda name: None
         self._connect = connect
         self._nap_after_s = nap_after_s
         self._browsers: dict[str, SharedBrowser] = {}
@@ -470,6 +475,11 @@ class Shared:
         """The person stopped everything there."""
         self._browsers.pop(name, None)
         self.on_stopped(name)
+
+    def forgotten(self, name: str) -> None:
+        """It is not paired any more; the next of that name is another browser."""
+        self._browsers.pop(name, None)
+        self.on_forgotten(name)
 
     async def close(self) -> None:
         """Let go of all of them."""

@@ -91,7 +91,7 @@ def examine() -> Iterator[Finding]:
     except Failure as failure:
         yield Finding("config.toml", "fail", failure.message, "mend it; docs/options.md lists every option")
     patient = Patient(home, config)
-    first = (_home, _keys, _vault, _policy, _profiles, _disk, _daemon, _port)
+    first = (_home, _keys, _browsers, _vault, _policy, _profiles, _disk, _daemon, _port)
     for check in (*first, _chrome, _sandbox, _shared_memory, _clients, _extension):
         yield from check(patient)
 
@@ -107,6 +107,16 @@ def _policy(patient: Patient) -> Iterator[Finding]:
         yield Finding(NAME, "fail", failure.message, "mend it; a daemon that runs keeps the policy it had, none starts")
         return
     yield Finding(NAME, "ok", f"{len(rules.rules)} rules" if book.path.exists() else "none: the templates hold")
+
+
+def _browsers(patient: Patient) -> Iterator[Finding]:
+    """The file of paired browsers: with a bad one no daemon starts."""
+    from pilothouse.guard.pairing import FILE, count
+
+    try:
+        yield Finding(FILE, "ok", f"{count(patient.home)} paired")
+    except Failure as failure:
+        yield Finding(FILE, "fail", failure.message, "; ".join(failure.suggestions))
 
 
 def _python() -> Iterator[Finding]:

@@ -110,7 +110,8 @@ def forget(name: str, as_json: bool) -> int:
 def stop(name: str, as_json: bool) -> int:
     """Stop everything that agents do in a browser, as its popup does. Only its popup allows them again."""
     told = person.ask("POST", f"{_place(name)}/stop", {})
-    click.echo(json.dumps(told) if as_json else f"everything in {name} is stopped")
+    later = "" if told["told"] else "; its extension has not answered, and is told as soon as it does"
+    click.echo(json.dumps(told) if as_json else f"everything in {name} is stopped{later}")
     return 0
 
 
@@ -141,10 +142,20 @@ def dev(as_json: bool) -> int:
 
 
 def _reload() -> list[str]:
-    names = [one["name"] for one in _browsers() if one["state"] in ("connected", "stopped")]
-    for name in names:
+    """One that cannot is told of; the watching goes on."""
+    try:
+        names = [one["name"] for one in _browsers() if one["state"] in ("connected", "stopped")]
+    except (Failure, person.NotThere) as problem:
+        return [str(problem)]
+    return [_reloaded(name) for name in names]
+
+
+def _reloaded(name: str) -> str:
+    try:
         person.ask("POST", f"{_place(name)}/reload", {})
-    return [f"{name} reloads" for name in names]
+    except (Failure, person.NotThere) as problem:
+        return f"{name} does not reload ({problem})"
+    return f"{name} reloads"
 
 
 def _stamps() -> frozenset[tuple[str, int]]:
@@ -169,7 +180,7 @@ def _place(name: str) -> str:
 
 def _line(one: Entry) -> str:
     parts: list[str] = [one["name"], _STATES.get(one["state"], "")]
-    if one["state"] in ("connected", "stopped"):
+    if one["state"] in ("connected", "stopped") and one.get("version"):  # else it was not seen since the daemon began
         shared = {"tab": "tab by tab", "group": "its group", "all": "all tabs"}.get(one["share"], "")
         parts += [f"shares {shared}: {one['tabs']} now", f"extension {person.plain(one['version'])}"]
         parts += [] if one["version"] == __version__ else [f"(daemon {__version__}: update the older one)"]

@@ -11,6 +11,7 @@ import contextlib
 import logging
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -22,6 +23,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pilothouse import __version__
 from pilothouse.doors import parcel
+from pilothouse.doors.http import BRIDGE_PATH
 from pilothouse.doors.parcel import Refused
 from pilothouse.doors.person import Record
 from pilothouse.errors import Failure
@@ -35,10 +37,12 @@ from pilothouse.providers.link import Link, Links
 CHOSEN = f"pilothouse.{frames.PROTOCOL}"
 PROOF = "pilothouse.proof."  # and our number of the meeting, a dot, the extension's proof
 HELLO_S = 5.0
+CLOSE_S = 2.0  # in which a socket that is closed may still be told why
 SILENCE_S = 75.0  # an extension says something every 20 s
 NEWS_PER_MINUTE = 60_000  # tabs that change; what the debugger says has no such limit
 MAX_UNSENT_BYTES = 256 * 1024 * 1024
 TRIES_PER_MINUTE = 60
+MISFIT_S = 600.0  # an extension that does not fit asks again every minute
 
 _NO_MORE = {"connection": "close"}  # a question is no client that a daemon has to stay for
 _BAD_FRAME, _TOO_MUCH, _REFUSED = 1007, 1008, 4403
@@ -53,10 +57,23 @@ class BridgeDoor:
         self._record = record
         self._tries = Rates(TRIES_PER_MINUTE)
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self.misfit = ""  # what is to be said of the last extension whose protocol is another one
+        self._keeping: set[asyncio.Future[None]] = set()
+        self._misfits: dict[str, tuple[str, float]] = {}  # by install: what did not fit, and when
 
     def routes(self) -> list[BaseRoute]:
-        return [WebSocketRoute("/bridge", self), Route("/bridge", self._meet, methods=["POST"])]
+        return [WebSocketRoute(BRIDGE_PATH, self), Route(BRIDGE_PATH, self._meet, methods=["POST"])]
+
+    @property
+    def misfit(self) -> str:
+        """What is to be said of paired browsers whose extension spoke another protocol a while ago."""
+        oldest = time.monotonic() - MISFIT_S
+        each = [(one.name, *self._misfits.get(one.install, ("", 0.0))) for one in self._pairing.browsers()]
+        return "; ".join(f"{name}: {what}" for name, what, when in each if what and when >= oldest)
+
+    def _misfits_at(self, install: object, what: str) -> None:
+        """Anybody may knock; only what a paired browser says is worth a person's while."""
+        if isinstance(install, str) and self._pairing.of(install):
+            self._misfits[install] = (what, time.monotonic())
 
     async def _meet(self, request: Request) -> Response:
         """An extension asks for our proof before it gives its own; a WebSocket could not tell it why it is refused."""
@@ -70,14 +87,15 @@ class BridgeDoor:
 
     def _answer(self, body: bytes) -> dict[str, Any]:
         try:
-            protocol, knock = frames.knock(body)
+            version, knock = frames.knock(body)
         except ValueError as reason:
             hint = "say protocol, install, nonce and by"
             raise Failure("bad_request", f"this is no knock: {str(reason)[:200]}", suggestions=[hint]) from None
         if knock is None:
-            self.misfit = _misfit(protocol)
+            what = _misfit(version.protocol)
+            self._misfits_at(version.install, what)
             hint = "the older of the two is to be updated"
-            raise Failure("bad_request", self.misfit, details={"protocol": frames.PROTOCOL}, suggestions=[hint])
+            raise Failure("bad_request", what, details={"protocol": frames.PROTOCOL}, suggestions=[hint])
         answer = self._handshake.answer(knock.by, knock.install, knock.nonce)
         paired = self._pairing.of(knock.install)
         link = self._links.named(paired.name) if paired else None
@@ -101,9 +119,9 @@ class BridgeDoor:
                 await self._deny(socket, failure)
                 return
             hello = await self._greeted(socket, proven)
-            came = self._arrived(socket, proven.paired, hello) if hello else None
+            came = await self._admitted(socket, proven.paired, hello) if hello else None
         if came:
-            await came.run()
+            await self._stay(came, proven.paired)
 
     def _proven(self, offered: list[str]) -> Proven:
         if CHOSEN not in offered:
@@ -142,8 +160,9 @@ class BridgeDoor:
                 await _refuse(socket, failure.code, failure.message)
                 return
             self._record.note("browser_paired", name=paired.name, install=paired.install)
-            came = self._arrived(socket, paired, hello, secret)
-        await came.run()
+            came = await self._admitted(socket, paired, hello, secret)
+        if came:
+            await self._stay(came, paired)
 
     async def _greeted(self, socket: WebSocket, proven: Proven) -> Hello | None:
         """Our first words prove that this socket is ours; only then does an extension tell of its tabs. None when what
@@ -168,22 +187,62 @@ class BridgeDoor:
             return None
         return hello
 
-    def _arrived(self, socket: WebSocket, paired: Paired, hello: Hello, secret: str = "") -> "_Visit":
+    async def _admitted(self, socket: WebSocket, paired: Paired, hello: Hello, secret: str = "") -> "_Visit | None":
+        """Looks once more: since its proof the person may have forgotten this browser, or paired it anew."""
+        if self._pairing.of(paired.install) is not paired:
+            self._note("bridge_refused", "it was forgotten, or paired anew, while it came in")
+            await _refuse(socket, "unauthorized", "this browser is not paired any more; pair it again")
+            return None
+        return self._arrived(socket, paired, hello, secret)
+
+    async def _stay(self, visit: "_Visit", paired: Paired) -> None:
+        """Until its socket ends, and with the pairing if that is what the browser said last."""
+        await visit.run()
+        if not visit.forgotten:
+            return
+        try:
+            if await asyncio.to_thread(self._pairing.drop, paired):
+                self._record.note("browser_forgotten", name=paired.name, by="browser")
+                self._links.forget(paired.name, paired.install)
+        except Failure as failure:  # its own half of the pairing is gone: nobody comes with it any more
+            _log.warning("%s", failure.message)
+
+    async def _heard_stop(self, link: Link) -> None:
+        try:
+            await asyncio.to_thread(self._pairing.owe_stop, link.install, False)
+            if link.stopping:  # the person said it once more meanwhile
+                await asyncio.to_thread(self._pairing.owe_stop, link.install, True)
+        except Failure as failure:  # then it is told again, which does no harm
+            _log.warning("%s", failure.message)
+
+    def _keep_true(self, link: Link) -> None:
+        """A stop that the browser knows of need not be kept for it any longer."""
+        if not link.stopping and self._pairing.owes_stop(link.install):
+            task = asyncio.ensure_future(self._heard_stop(link))
+            self._keeping.add(task)
+            task.add_done_callback(self._keeping.discard)
+
+    def _arrived(self, socket: WebSocket, paired: Paired, hello: Hello, secret: str) -> "_Visit":
         link = self._links.of(paired.name, paired.install)
-        visit = _Visit(socket, link)
+        link.stopping = link.stopping or self._pairing.owes_stop(paired.install)
+        visit = _Visit(socket, link, lambda: self._keep_true(link))
         told: dict[str, Any] = {"protocol": frames.PROTOCOL, "version": __version__, "name": paired.name}
         visit.send(frames.encode({"type": "welcome", "payload": told | ({"secret": secret} if secret else {})}))
-        self.misfit = ""
+        self._misfits.pop(paired.install, None)
         link.arrive(hello, visit)
+        self._keep_true(link)
         return visit
 
 
 class _Visit:
     """One socket from hello to its end: the `Wire` of its link."""
 
-    def __init__(self, socket: WebSocket, link: Link) -> None:
+    def __init__(self, socket: WebSocket, link: Link, on_stopped: Callable[[], None]) -> None:
         self._socket = socket
         self._link = link
+        self._on_stopped = on_stopped
+        self.forgotten = False  # the person dropped the pairing in the browser
+        self._closing = asyncio.Event()
         self._unsent: asyncio.Queue[bytes | tuple[int, str]] = asyncio.Queue()
         self._unsent_bytes = 0
         self._heard = time.monotonic()
@@ -203,9 +262,13 @@ class _Visit:
         if self._over is None:
             self._over = (code, reason)
             self._unsent.put_nowait(self._over)
+            self._closing.set()
 
     async def run(self) -> None:
-        tasks = [asyncio.create_task(work) for work in (self._read(), self._write(), self._until_silent())]
+        tasks = [
+            asyncio.create_task(work)
+            for work in (self._read(), self._write(), self._until_closed(), self._until_silent())
+        ]
         why = "the daemon ends"
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -214,13 +277,15 @@ class _Visit:
             for task in tasks:
                 task.cancel()
             self._link.leave(self, why)
-        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-            await self._socket.close(*(self._over or (1000, "")))
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                await self._socket.close(*(self._over or (1000, "")))
 
     async def _read(self) -> str:
         try:
-            while True:
+            while not self.forgotten:
                 self._take((await self._socket.receive_text()).encode())
+            return "its person forgot the pairing"
         except WebSocketDisconnect:
             return "the browser closed it"
         except Failure:
@@ -238,7 +303,12 @@ class _Visit:
             return
         if frame.type not in ("response", "cdp"):
             self._news.count("news")
-        self._link.take(frame)
+        if frame.type == "forgotten":
+            self.forgotten = self._link.is_through(self)
+            return
+        self._link.take(frame, self)
+        if frame.type == "stopped":
+            self._on_stopped()
 
     async def _write(self) -> str:
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it left while we wrote
@@ -247,6 +317,12 @@ class _Visit:
                 self._unsent_bytes -= len(frame)
             return frame[1]
         return "the browser closed it"
+
+    async def _until_closed(self) -> str:
+        """Who does not read is not waited for."""
+        await self._closing.wait()
+        await asyncio.sleep(CLOSE_S)
+        return self._over[1] if self._over else ""
 
     async def _until_silent(self) -> str:
         while True:

@@ -1,7 +1,7 @@
 """`/api/extension`: a person pairs browsers, sees them, stops what agents do in one, and forgets it.
 
 Above: http has checked Host, Origin and key; only the person's opens this. Below: guard's pairing, providers' links,
-the bridge, the audit log: what cannot be recorded is not done.
+the bridge, the audit log: what cannot be recorded is not done. Only a stop comes before everything else.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from pilothouse.guard.audit import Audit
 from pilothouse.guard.pairing import CODE_S, EXTENSION_ID, Paired, Pairing
 from pilothouse.providers.link import Link, Links
 
-STOP_S = 5.0
+RELOAD_S = 5.0
 Shown = dict[str, Any]
 
 
@@ -35,28 +35,32 @@ def extension_routes(
         return {"code": await asyncio.to_thread(pairing.new_code), "port": port, "valid_s": int(CODE_S)}
 
     async def browsers(request: Request) -> Shown:
-        told = [_shown(one, links.named(one.name)) for one in pairing.browsers()]
+        told = [_shown(one, links.named(one.name), pairing.owes_stop(one.install)) for one in pairing.browsers()]
         return {"browsers": told, "version": __version__, "extension_id": EXTENSION_ID, "misfit": bridge.misfit}
 
     async def forget(request: Request) -> Shown:
         name: str = request.path_params["name"]
-        pairing.named(name)  # or there is nothing to forget
+        paired = pairing.named(name)  # or there is nothing to forget
         await audit.decree("browser_forgotten", name=name)
         await asyncio.to_thread(pairing.forget, name)
-        links.forget(name)
+        links.forget(name, paired.install)
         return {"forgotten": name}
 
     async def stop(request: Request) -> Shown:
         name: str = request.path_params["name"]
         paired = pairing.named(name)
         link = links.of(name, paired.install)
-        await audit.decree("browser_stopped", name=name, by="person")
-        await link.stop()
-        return {"stopped": link.name}
+        link.halt()  # whatever goes wrong after this, agents are out
+        try:
+            await asyncio.to_thread(pairing.owe_stop, paired.install, True)
+            await audit.decree("browser_stopped", name=name, by="person")
+        finally:
+            told = await link.tell_stop()
+        return {"stopped": link.name, "told": told}
 
     async def reload(request: Request) -> Shown:
         link = links.find(request.path_params["name"])
-        await link.post("reload", {}, timeout=STOP_S)
+        await link.post("reload", {}, timeout=RELOAD_S)
         return {"reloaded": link.name}
 
     def at(path: str, method: str, work: Callable[[Request], Awaitable[Shown]]) -> Route:
@@ -85,8 +89,9 @@ async def _answered(request: Request, only: PersonOnly, work: Callable[[Request]
     return parcel.as_json({"success": True, "data": data, "metadata": {"timestamp": int(time.time() * 1000)}})
 
 
-def _shown(paired: Paired, link: Link | None) -> Shown:
-    told: Shown = {"name": paired.name, "paired_at": paired.paired_at, "state": link.state if link else "gone"}
+def _shown(paired: Paired, link: Link | None, owes_stop: bool) -> Shown:
+    state = link.state if link else "stopped" if owes_stop else "gone"
+    told: Shown = {"name": paired.name, "paired_at": paired.paired_at, "state": state}
     if link:
         told |= {
             "version": link.version,

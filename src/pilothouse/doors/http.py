@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from pilothouse.doors import wire
 from pilothouse.doors.person import PERSONS
@@ -28,8 +29,10 @@ HEADER_TIMEOUT_S = 10.0
 BODY_TIMEOUT_S = 30.0
 MAX_CONNECTIONS = 256
 MAX_HEAD = 64 * 1024
-# Of a WebSocket: a picture of a long page in the person's Chrome comes in one piece.
+# Of the bridge's WebSocket: a picture of a long page in the person's Chrome comes in one piece. Any other has
+# wire.MAX_BYTES, and so has this one until its browser has proven who it is.
 MAX_MESSAGE = 128 * 1024 * 1024
+MAX_KNOCK = 4096
 # A body that is too large is still read up to here, so that its sender can finish and read the answer.
 MAX_DISCARDED = 64 * 1024 * 1024
 # No secret is needed to hear that we are here, nor for pages without data, which ask for the secret themselves.
@@ -193,12 +196,13 @@ async def _with_body(scope: Scope, receive: Receive) -> Receive:
     if scope["method"] in ("GET", "HEAD", "DELETE", "OPTIONS"):
         return receive
     try:
-        body = await asyncio.wait_for(_read(receive), BODY_TIMEOUT_S)
+        most = MAX_KNOCK if scope["path"] == BRIDGE_PATH else wire.MAX_BYTES
+        body = await asyncio.wait_for(_read(receive, most), BODY_TIMEOUT_S)
     except TimeoutError:
         closing = {"connection": "close"}
         raise _Refused(408, "timeout", "the body did not come in time", closing, hint="send it whole") from None
     if body is None:
-        told = f"a body may have {wire.MAX_BYTES} bytes"
+        told = f"a body may have {most} bytes"
         raise _Refused(413, "over_limit", told, {"connection": "close"}, hint="send less at once")
     scope["pilothouse.body"] = body
     whole: Message | None = {"type": "http.request", "body": body, "more_body": False}
@@ -211,7 +215,7 @@ async def _with_body(scope: Scope, receive: Receive) -> Receive:
     return replay
 
 
-async def _read(receive: Receive) -> bytes | None:
+async def _read(receive: Receive, most: int) -> bytes | None:
     chunks: list[bytes] = []
     size, more = 0, True
     while more and size <= MAX_DISCARDED:
@@ -220,11 +224,11 @@ async def _read(receive: Receive) -> bytes | None:
             raise _Refused(400, "bad_request", "the body ended early", hint="send as many bytes as content-length says")
         more = message.get("more_body", False)
         size += len(message.get("body", b""))
-        if size > wire.MAX_BYTES:
+        if size > most:
             chunks.clear()
         else:
             chunks.append(message.get("body", b""))
-    return b"".join(chunks) if size <= wire.MAX_BYTES else None
+    return b"".join(chunks) if size <= most else None
 
 
 class _McpRoute:
@@ -372,6 +376,15 @@ class _Http(HttpToolsProtocol):
         self.transport.close()
 
 
+class _Socket(WebSocketsSansIOProtocol):
+    """uvicorn has one size for the messages of all WebSockets."""
+
+    async def send(self, message: Any) -> None:
+        if message["type"] == "websocket.accept" and self.scope["path"] == BRIDGE_PATH:
+            self.conn.max_message_size = MAX_MESSAGE
+        await super().send(message)
+
+
 class _Quiet(uvicorn.Server):
     """The daemon owns the signals, and an idle one should not wake up ten times a second."""
 
@@ -403,8 +416,8 @@ class HttpDoor:
         config = uvicorn.Config(
             app,
             http=_Http,
-            ws="websockets-sansio",
-            ws_max_size=MAX_MESSAGE,
+            ws=_Socket,
+            ws_max_size=wire.MAX_BYTES,
             ws_per_message_deflate=False,  # it never leaves the machine
             ws_ping_timeout=90.0,  # a laptop may sleep for a minute
             lifespan="off",

@@ -16,7 +16,8 @@ from pilothouse.errors import Failure
 from pilothouse.guard.rates import Rates
 
 PERSON = "person"
-PERSONS = ("/api/approvals", "/api/grants", "/api/policy", "/api/secrets", "/api/sessions")  # what these begin with
+# What these begin with.
+PERSONS = ("/api/approvals", "/api/extension", "/api/grants", "/api/policy", "/api/secrets", "/api/sessions")
 TRIES_PER_MINUTE = 600
 
 

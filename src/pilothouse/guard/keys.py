@@ -160,19 +160,24 @@ def _make(path: Path) -> str:
 def _read(path: Path) -> str | None:
     """The secret in a key file; None when there is no file."""
     try:
-        descriptor = os.open(path, _FLAGS)
+        secret = read_private(path, _MAX_BYTES).decode("utf-8", "replace").strip()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise Failure("system", f"cannot read the key file {path}: {error.strerror}") from None
-    try:
-        refuse_open_to_others(path, os.fstat(descriptor))
-        secret = os.read(descriptor, _MAX_BYTES).decode("utf-8", "replace").strip()
-    finally:
-        os.close(descriptor)
     if len(secret) < 16:
         raise Failure("system", f"the key file {path} is too short", suggestions=[f"rm {path}  # a new one is made"])
     return secret
+
+
+def read_private(path: Path, most: int) -> bytes:
+    """What a file of this user's alone says, up to so many bytes. The one that is looked at is the one that is read."""
+    descriptor = os.open(path, _FLAGS)
+    try:
+        refuse_open_to_others(path, os.fstat(descriptor))
+        return os.read(descriptor, most)
+    finally:
+        os.close(descriptor)
 
 
 def refuse_open_to_others(path: Path, status: os.stat_result) -> None:

@@ -8,6 +8,7 @@ hash would not do.
 import hashlib
 import re
 import secrets
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from pilothouse.errors import Failure
-from pilothouse.guard.keys import refuse_open_to_others
+from pilothouse.guard.keys import read_private
 from pilothouse.guard.known import known
 from pilothouse.written import replace
 
@@ -27,6 +28,7 @@ FILE = "browsers.json"
 CODE_S = 300.0
 CODE_TRIES = 5
 MOST = 20
+MAX_BYTES = 256 * 1024
 # No letter or digit here is taken for another one.
 _ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 # A code has 40 bits. A proof that is made with it must not tell it to a fast machine within its five minutes, so the
@@ -44,10 +46,12 @@ class Paired(msgspec.Struct, frozen=True):
 
 
 class _Kept(msgspec.Struct):
-    """`secrets` by install: they are never shown with the rest."""
+    """`secrets` by install: they are never shown with the rest. `stopping`: installs that a person stopped, and whose
+    extension has not said yet that it knows."""
 
     browsers: list[Paired] = []
     secrets: dict[str, str] = {}
+    stopping: list[str] = []
 
 
 class _Open(msgspec.Struct):
@@ -64,7 +68,8 @@ class Pairing:
         self._path = home / FILE
         self._clock = clock
         self._open: _Open | None = None
-        self._kept = self._load()
+        self._changing = threading.Lock()  # from what was read to what is written
+        self._kept = _load(self._path)
         self._mask()
 
     def browsers(self) -> list[Paired]:
@@ -111,12 +116,13 @@ class Pairing:
 
     def add(self, install: str, wish: str) -> tuple[Paired, str]:
         """A browser that brought a good code, and its secret. One that was paired before keeps its name."""
-        before = self.of(install)
-        others = [one for one in self._kept.browsers if one is not before]
-        name = before.name if before else _free_name(wish, {one.name for one in others})
-        secret = secrets.token_urlsafe(32)
-        made = Paired(name, install, time.time())
-        self._save(_Kept([*others, made], self._kept.secrets | {install: secret}))
+        with self._changing:
+            before = self.of(install)
+            others = [one for one in self._kept.browsers if one is not before]
+            name = before.name if before else _free_name(wish, {one.name for one in others})
+            secret = secrets.token_urlsafe(32)
+            made = Paired(name, install, time.time())
+            self._save(_Kept([*others, made], self._kept.secrets | {install: secret}, self._kept.stopping))
         return made, secret
 
     def named(self, name: str) -> Paired:
@@ -128,25 +134,34 @@ class Pairing:
         raise Failure("not_found", f"no browser {name} is paired", suggestions=[hint])
 
     def forget(self, name: str) -> None:
-        gone = self.named(name)
-        stay = [one for one in self._kept.browsers if one is not gone]
-        self._save(_Kept(stay, {one.install: self._kept.secrets[one.install] for one in stay}))
+        with self._changing:
+            self._drop(self.named(name))
 
-    def _load(self) -> _Kept:
-        try:
-            refuse_open_to_others(self._path, self._path.lstat())
-            kept = msgspec.json.decode(self._path.read_bytes(), type=_Kept)
-            if {one.install for one in kept.browsers} == kept.secrets.keys():
-                return kept
-            raise msgspec.ValidationError("not every browser has its secret")
-        except FileNotFoundError:
-            return _Kept()
-        except (OSError, msgspec.DecodeError) as error:
-            raise Failure(
-                "system",
-                f"the paired browsers in {self._path} cannot be read: {error}",
-                suggestions=[f"rm {self._path}  # and pair them again"],
-            ) from None
+    def drop(self, paired: Paired) -> bool:
+        """Forget exactly this pairing; False when it was forgotten, or made anew, before."""
+        with self._changing:
+            if self.of(paired.install) is not paired:
+                return False
+            self._drop(paired)
+            return True
+
+    def _drop(self, gone: Paired) -> None:
+        stay = [one for one in self._kept.browsers if one is not gone]
+        installs = {one.install for one in stay}
+        stopping = [one for one in self._kept.stopping if one in installs]
+        self._save(_Kept(stay, {one: self._kept.secrets[one] for one in sorted(installs)}, stopping))
+
+    def owes_stop(self, install: str) -> bool:
+        """Whether a person stopped everything there, and the browser has not said yet that it knows."""
+        return install in self._kept.stopping
+
+    def owe_stop(self, install: str, owed: bool) -> None:
+        """A stop outlives the daemon that was told of it."""
+        with self._changing:
+            if self.of(install) and self.owes_stop(install) != owed:
+                others = [one for one in self._kept.stopping if one != install]
+                stopping = [*others, install] if owed else others
+                self._save(_Kept(self._kept.browsers, self._kept.secrets, stopping))
 
     def _save(self, kept: _Kept) -> None:
         try:
@@ -160,6 +175,27 @@ class Pairing:
         """Wherever a secret comes up, in an answer or a log, it is not shown."""
         names = {one.install: one.name for one in self._kept.browsers}
         known.know(self._path, {f"secret of {names[install]}": it for install, it in self._kept.secrets.items()})
+
+
+def count(home: Path) -> int:
+    """How many are paired, by the file alone; `Failure` when no daemon would start with it."""
+    return len(_load(home / FILE).browsers)
+
+
+def _load(path: Path) -> _Kept:
+    try:
+        kept = msgspec.json.decode(read_private(path, MAX_BYTES), type=_Kept)
+        if {one.install for one in kept.browsers} == kept.secrets.keys():
+            return kept
+        raise msgspec.ValidationError("not every browser has its secret")
+    except FileNotFoundError:
+        return _Kept()
+    except (OSError, msgspec.DecodeError) as error:
+        raise Failure(
+            "system",
+            f"the paired browsers in {path} cannot be read: {error}",
+            suggestions=[f"rm {path}  # and pair them again"],
+        ) from None
 
 
 def stretched(code: str, salt: str) -> bytes:

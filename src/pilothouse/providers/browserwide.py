@@ -103,7 +103,9 @@ class Browserwide:
         except Failure as failure:
             self._desk.refuse_for(number, failure)
         except msgspec.ValidationError as error:  # of what the extension said
-            self._desk.refuse_for(number, Failure("browser_gone", f"the extension's answer does not fit: {error}"))
+            hint = "`pilothouse doctor` tells whether extension and daemon fit"
+            told = f"the extension's answer does not fit: {error}"
+            self._desk.refuse_for(number, Failure("browser_gone", told, suggestions=[hint]))
 
     def _through_a_tab(self, command: "Command", timeout: float) -> None:
         """Cookies are the browser's, but only a tab can be asked; any that is not incognito knows them all (M)."""
@@ -168,7 +170,7 @@ class Browserwide:
         tabs = self._desk.link.tabs.values()
         found = next((info for info in tabs if target and self._desk.target_of(info) == target), None)
         if found is None:
-            raise Failure("tab_closed", "the tab is closed, or no longer shared")
+            raise no_tab()
         return found
 
     async def learn_targets(self, timeout: float) -> None:
@@ -225,6 +227,11 @@ class Browserwide:
         if item:
             await self._desk.link.post("download_cancel", {"downloadId": item.download_id}, timeout=timeout)
         return {}
+
+
+def no_tab() -> Failure:
+    steps = ["list the tabs", "the person shares it again by the extension's popup"]
+    return Failure("tab_closed", "the tab is closed, or no longer shared", suggestions=steps)
 
 
 class _Target(msgspec.Struct, rename="camel"):

@@ -4,23 +4,32 @@ Above: relay. Below: nothing. An agent at an extension's page could press its ow
 the browser itself; the Web Store installs more of both.
 """
 
-from urllib.parse import urlsplit
+import re
+import unicodedata
+from urllib.parse import unquote, urlsplit
 
 _SCHEMES = {"http", "https", "file", "data", "blob"}
 _BLANK = {"", "about:blank", "about:srcdoc"}
 _STORES = {"chromewebstore.google.com", "microsoftedge.microsoft.com", "addons.opera.com"}
+_WEB = re.compile(r"^(https?):/*", re.IGNORECASE)  # Chrome takes any number of slashes for two
+_DOTS = str.maketrans("\u3002\uff61", "..")
 
 
 def is_forbidden(url: str) -> bool:
     if url in _BLANK:
         return False
     try:
-        parts = urlsplit(url.strip().replace("\\", "/"))
-        host = (parts.hostname or "").rstrip(".").lower()
+        parts = urlsplit(_WEB.sub(r"\1://", url.strip().replace("\\", "/")))
+        host = _as_chrome_reads(parts.hostname or "")
     except ValueError:
         return True
     if parts.scheme == "blob":
-        return is_forbidden(url.strip()[len("blob:") :])
+        made_by = url.strip()[len("blob:") :]
+        return not made_by.startswith("null/") and is_forbidden(made_by)  # of a page without an origin, as data: is
     if parts.scheme not in _SCHEMES or host in _STORES:
         return True
     return host == "chrome.google.com" and parts.path.startswith("/webstore")
+
+
+def _as_chrome_reads(host: str) -> str:
+    return unicodedata.normalize("NFKC", unquote(host)).translate(_DOTS).rstrip(".").lower()

@@ -58,6 +58,7 @@ class Version(msgspec.Struct):
     """All that is read of a knock in another protocol."""
 
     protocol: Annotated[int, Meta(ge=0, le=2**31)]
+    install: Any = ""
 
 
 class Hello(msgspec.Struct, kw_only=True):
@@ -124,11 +125,11 @@ def hello(raw: msgspec.Raw | bytes) -> Hello:
     return msgspec.convert(parsed(raw), Hello)
 
 
-def knock(data: bytes) -> tuple[int, Knock | None]:
+def knock(data: bytes) -> tuple[Version, Knock | None]:
     """The protocol it speaks, and the rest when it is ours."""
     told = parsed(data)
-    protocol = msgspec.convert(told, Version).protocol
-    return protocol, msgspec.convert(told, Knock) if protocol == PROTOCOL else None
+    version = msgspec.convert(told, Version)
+    return version, msgspec.convert(told, Knock) if version.protocol == PROTOCOL else None
 
 
 def _too_deep(data: bytes) -> Frame:

@@ -20,7 +20,7 @@ from pilothouse.providers.frames import Frame, Hello, Problem, TabInfo
 
 RETURN_S = 10.0  # a browser that is away for longer is gone
 PING_S = 1.0
-STOP_S = 10.0
+STOP_S = 3.0  # a person waits for the answer; what holds does not depend on it
 
 Reply = Callable[[msgspec.Raw | None, Failure | Problem | None], None]
 OnEvent = Callable[[str, int, msgspec.Raw], None]
@@ -29,6 +29,7 @@ OnState = Callable[[str], None]
 _log = logging.getLogger(__name__)
 _HARMLESS = {"ping", "stop", "reload"}  # what may be asked of a browser whose person stopped everything
 _NOTHING = msgspec.Raw(b"{}")
+_REPLACED = 4409
 
 
 class Wire(Protocol):
@@ -67,7 +68,7 @@ class Link:
         self._pending: dict[int, _Pending] = {}
         self._numbers = itertools.count(1)
         self._leaving: asyncio.TimerHandle | None = None
-        self._stopping = False  # the person said stop while it was away
+        self.stopping = False  # the person said stop, and the browser has not said yet that it knows
         self._hear_event: list[OnEvent] = []
         self._hear_state: list[OnState] = []
 
@@ -148,12 +149,41 @@ class Link:
         )
 
     async def stop(self) -> None:
-        """What the button in the popup does. A browser that is away hears of it when it comes back."""
-        if self.connected:
-            await self.post("stop", {}, timeout=STOP_S)
-        else:
-            self._stopping = True
-            self._become("stopped")
+        """What the button in the popup does: nothing is let through from now on, whether the browser answers or not."""
+        self.halt()
+        await self.tell_stop()
+
+    def halt(self) -> None:
+        """Refuse everything, at once, until the browser has heard of it and its person allows agents again."""
+        self.stopping = True
+        self.tabs.clear()
+        self._become("stopped")
+
+    async def tell_stop(self) -> bool:
+        """Whether the browser answered. One that does not, or is away, is told again until it does."""
+        if not self.connected:
+            return False
+        try:
+            await self._posted_stop()
+        except Failure as failure:
+            _log.warning("%s is stopped here, but its extension has not heard of it: %s", self.name, failure.message)
+            return False
+        return True
+
+    def _posted_stop(self) -> asyncio.Future[dict[str, Any]]:
+        wire, loop = self._wire, asyncio.get_running_loop()
+
+        def answered(done: asyncio.Future[dict[str, Any]]) -> None:
+            if done.cancelled() or done.exception():
+                loop.call_later(STOP_S, self._remind, wire)
+
+        posted = self.post("stop", {}, timeout=STOP_S)
+        posted.add_done_callback(answered)
+        return posted
+
+    def _remind(self, wire: Wire | None) -> None:
+        if self.stopping and self.connected and wire is self._wire:
+            self._posted_stop()
 
     async def ping(self, timeout: float = PING_S) -> bool:
         """Whether somebody is really there."""
@@ -167,8 +197,9 @@ class Link:
 
     def arrive(self, hello: Hello, wire: Wire) -> None:
         """A socket of this browser's was accepted and has said hello."""
-        if self._wire is not None:
-            self.leave(self._wire, "it connected anew")
+        if (old := self._wire) is not None:
+            old.close(_REPLACED, "it connected anew")
+            self.leave(old, "it connected anew")
         if self._leaving is not None:
             self._leaving.cancel()
             self._leaving = None
@@ -176,10 +207,10 @@ class Link:
         self.tabs = {tab.tab_id: tab for tab in hello.tabs}
         self.attached = {one.tab_id: one.target_id for one in hello.attached}
         self._wire = wire
-        self._become("stopped" if hello.stopped or self._stopping else "connected")
-        if self._stopping:
-            self._stopping = False
-            self.post("stop", {}, timeout=STOP_S)
+        self.stopping = self.stopping and not hello.stopped
+        self._become("stopped" if hello.stopped or self.stopping else "connected")
+        if self.stopping:
+            self._posted_stop()
 
     def leave(self, wire: Wire, why: str) -> None:
         """The socket is gone. What was under way may have run; nobody will know, and nothing is repeated."""
@@ -190,10 +221,12 @@ class Link:
             what = self._pending[number].what
             self._settle(number, None, _broken(self.name, what, why))
         self._leaving = asyncio.get_running_loop().call_later(RETURN_S, self._give_up)
-        self._become("away")
+        if not self.stopping:
+            self._become("away")
 
     def end(self, why: str) -> None:
         """The person forgot this browser, or the house closes."""
+        self.stopping = False
         if wire := self._wire:
             wire.close(1000, why)
             self.leave(wire, why)
@@ -201,8 +234,15 @@ class Link:
             self._leaving.cancel()
             self._give_up()
 
-    def take(self, frame: Frame) -> None:
-        """Whatever the extension says; `ValueError` when it is not what the protocol allows."""
+    def is_through(self, wire: Wire) -> bool:
+        """Whether this socket is the one that speaks for the browser now."""
+        return wire is self._wire
+
+    def take(self, frame: Frame, wire: Wire) -> None:
+        """Whatever the extension says; `ValueError` when it is not what the protocol allows. A socket that was replaced
+        says nothing any more."""
+        if not self.is_through(wire):
+            return
         if frame.type == "response":
             self._settle(frame.id, None if frame.error else frame.data, frame.error)
         elif frame.type == "cdp":
@@ -214,14 +254,17 @@ class Link:
     def _note(self, frame: Frame) -> None:
         if frame.type in ("shared", "tab"):
             info = frames.tab_info(frame.payload)
-            if frame.type == "shared" or info.tab_id in self.tabs:
+            has_room = frame.type == "shared" and len(self.tabs) < frames.MAX_TABS
+            if has_room or info.tab_id in self.tabs:
                 self.tabs[info.tab_id] = info
         elif frame.type == "unshared":
             self.tabs.pop(frame.tab_id, None)
         elif frame.type == "stopped":
             self.tabs.clear()
-            self._become("stopped")
-        elif frame.type == "allowed":
+            self.stopping = False
+            if not self.stopped:
+                self._become("stopped")
+        elif frame.type == "allowed" and not self.stopping:
             self._become("connected")
         elif frame.type == "share":
             self.share = str(frames.parsed(frame.payload).get("share", self.share))[:10]
@@ -245,7 +288,8 @@ class Link:
     def _give_up(self) -> None:
         self._leaving = None
         self.tabs.clear()
-        self._become("gone")
+        if not self.stopping:
+            self._become("gone")
 
     def _expire(self, number: int, timeout: float) -> None:
         what = self._pending[number].what
@@ -265,6 +309,7 @@ class Links:
     def __init__(self) -> None:
         self._links: dict[str, Link] = {}
         self._hear: list[Callable[[Link], None]] = []
+        self._hear_forgotten: list[Callable[[str], None]] = []
 
     def __iter__(self) -> Iterator[Link]:
         return iter(tuple(self._links.values()))
@@ -285,21 +330,34 @@ class Links:
 
         self.on_new(follow)
 
+    def on_forgotten(self, hear: Callable[[str], None]) -> None:
+        """Told the name of a browser that is not paired any more, before its connection ends."""
+        self._hear_forgotten.append(hear)
+
     def named(self, name: str) -> Link | None:
         return self._links.get(name)
 
     def of(self, name: str, install: str) -> Link:
         """The link of a paired browser, made at its first connection."""
         link = self._links.get(name)
-        if link is None or link.install != install:
+        if link is not None and link.install != install:  # another browser had that name
+            self.forget(name, link.install)
+            link = None
+        if link is None:
             link = self._links[name] = Link(name, install)
             for hear in tuple(self._hear):
                 hear(link)
         return link
 
-    def forget(self, name: str) -> None:
-        if link := self._links.pop(name, None):
-            link.end("the person forgot this browser")
+    def forget(self, name: str, install: str) -> None:
+        """What agents do there ends too: the next browser of that name is another one."""
+        link = self._links.get(name)
+        if link is None or link.install != install:
+            return
+        del self._links[name]
+        for hear in tuple(self._hear_forgotten):
+            hear(name)
+        link.end("the person forgot this browser")
 
     def find(self, name: str = "") -> Link:
         """The only connected one, or the named; `not_found` says what to do."""
@@ -339,7 +397,7 @@ _CODES: dict[str, tuple[str, list[str]]] = {
     "not_attached": ("tab_closed", ["list the tabs; the tab may have gone to a page that nobody may debug"]),
     "not_shared": ("denied", ["ask the person to share the tab: the extension's popup, or the tab group Pilothouse"]),
     "refused": ("denied", ["choose another page; Chrome's own pages and the Web Store stay closed to agents"]),
-    "unsupported": ("unsupported", []),
+    "unsupported": ("unsupported", ['use a session of another kind: open_session(browser="isolated")']),
     "too_late": ("timeout", ["nothing was done; try again"]),
     "stopped": ("denied", ["ask the person; they allow it again in the extension's popup"]),
 }

@@ -19,7 +19,7 @@ from pilothouse.errors import Failure
 from pilothouse.providers import link as link_module
 from pilothouse.providers import nulls
 from pilothouse.providers.breakoff import SET_UP, BreakOff
-from pilothouse.providers.browserwide import CONTEXT, Browserwide
+from pilothouse.providers.browserwide import CONTEXT, Browserwide, no_tab
 from pilothouse.providers.forbidden import is_forbidden
 from pilothouse.providers.frames import Problem, TabInfo
 from pilothouse.providers.ledger import Entry, Ledger
@@ -307,7 +307,7 @@ class Relay:
         told = await self.link.post("attach", {"tabId": info.tab_id}, timeout=ATTACH_S)
         self.targets[info.tab_id] = info.target_id = str(told.get("targetId", ""))
         if info.tab_id not in self.link.tabs:
-            raise Failure("tab_closed", "the tab is closed, or no longer shared")
+            raise no_tab()
         held = self._hold(info)
         held.awake, held.lives = True, 1
         for method, params in SET_UP:
@@ -331,6 +331,7 @@ class Relay:
             "attached": info.tab_id in self._tabs,
             "browserContextId": CONTEXT,
         }
+        told |= {"ours": True} if info.ours else {}  # no word of CDP's: whoever comes back knows what agents opened
         return told | {"openerId": opener.target_id} if opener else told
 
     def let_go(self, held: Held) -> None:
@@ -384,7 +385,7 @@ class Relay:
         failure = _failure(attached)
         if failure is None and self._by_session.get(held.session) is not held:
             self.link.post("detach", {"tabId": held.tab_id}, timeout=DETACH_S)  # the engine has let go of it meanwhile
-            failure = Failure("tab_closed", "the tab is closed, or no longer shared")
+            failure = no_tab()
         elif failure is None:
             held.awake, held.lives = True, held.lives + 1
             for entry in held.ledger:
@@ -404,17 +405,18 @@ class Relay:
         if kind == "cdp":
             self._event(tab_id, _event(payload))
         elif kind == "shared":
-            self._shared(self.link.tabs[tab_id])
+            if info := self.link.tabs.get(tab_id):
+                self._shared(info)
         elif kind == "tab" and (info := self.link.tabs.get(tab_id)):
             self.say("Target.targetInfoChanged", {"targetInfo": self.described(info)})
         elif kind == "download":
             self._browserwide.downloaded(payload)
-        elif held := self._tabs.get(tab_id):
-            if kind == "unshared":
+        elif kind == "unshared":
+            self.targets.pop(tab_id, None)
+            if held := self._tabs.get(tab_id):
                 self._forget(held)
-                self.targets.pop(tab_id, None)
-            elif kind == "detached":
-                self._sleeps(held)
+        elif kind == "detached" and (held := self._tabs.get(tab_id)):
+            self._sleeps(held)
 
     def _shared(self, info: TabInfo) -> None:
         """One that a page or the engine opened is wanted at once; others when somebody asks for them."""
@@ -506,6 +508,10 @@ def _noted(done: "asyncio.Future[Any]") -> None:
 
 def _failure(done: "asyncio.Future[dict[str, Any]]") -> Failure | None:
     if done.cancelled():
-        return Failure("browser_gone", "the connection to the browser ended")
+        return Failure("browser_gone", "the connection to the browser ended", suggestions=["list the tabs, try again"])
     error = done.exception()
-    return error if isinstance(error, Failure) or error is None else Failure("system", str(error))
+    return error if isinstance(error, Failure) or error is None else _unforeseen(error)
+
+
+def _unforeseen(error: BaseException) -> Failure:
+    return Failure("system", str(error), suggestions=["`pilothouse doctor` tells whether extension and daemon fit"])

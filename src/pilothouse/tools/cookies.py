@@ -90,7 +90,8 @@ async def set_cookie(
         raise Failure("bad_request", f"{domain[:80]!r} is no host name", suggestions=["like shop.test or .shop.test"])
     await session.open()
     if session.bars(domain or url or _page_of(session)):
-        raise Failure("denied", "cookies of this site are out of this session's reach")
+        steps = ["work with cookies of a site that this session may visit", "or ask the person to allow the site"]
+        raise Failure("denied", "cookies of this site are out of this session's reach", suggestions=steps)
     place = {"domain": domain} if domain else {"url": url or _page_of(session)}
     optional = {"path": path, "expires": expires, "sameSite": same_site}
     flags = {"httpOnly": http_only, "secure": secure}

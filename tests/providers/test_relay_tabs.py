@@ -1,0 +1,119 @@
+"""F02, F03: what the relay and a seat keep of shared tabs. The browser is a wire here that says yes to everything."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pilothouse.browser.session import AS_IT_IS, Options, Session
+from pilothouse.browser.shared import Shared, SharedBrowser
+from pilothouse.browser.terms import Terms
+from pilothouse.errors import Failure
+from pilothouse.providers import frames, link
+from pilothouse.providers.link import Link, Links
+from pilothouse.providers.relay import Relay
+from tests.promises import promise
+
+pytestmark = promise("F02", "F03")
+
+INSTALL = "11111111-2222-3333-4444-555555555555"
+OURS = {"tabId": 1, "targetId": "T1", "ours": True, "url": "about:blank"}
+THEIRS = {"tabId": 2, "targetId": "T2", "url": "about:blank"}
+
+
+class Yes:
+    def __init__(self, to: Link) -> None:
+        self.sent: list[str] = []
+        self._link = to
+
+    def send(self, frame: bytes) -> None:
+        asked = json.loads(frame)
+        self.sent.append(asked["type"])
+        answer = json.dumps({"type": "response", "id": asked["id"], "data": {}}).encode()
+        asyncio.get_running_loop().call_soon(lambda: self._link.take(frames.read(answer), self))
+
+    def close(self, code: int, reason: str) -> None:
+        pass
+
+
+def came(to: Link, *tabs: dict[str, Any], share: str = "all") -> Yes:
+    told = {"version": "0.1.0", "install": INSTALL, "boot": "b", "share": share, "tabs": tabs}
+    wire = Yes(to)
+    to.arrive(frames.hello(json.dumps(told).encode()), wire)
+    return wire
+
+
+def shared_by(links: Links) -> Shared:
+    return Shared(lambda name: links.find(name).name, lambda name: Relay(links.find(name)))
+
+
+async def test_tabs_that_agents_opened_stay_theirs_when_the_browser_was_gone() -> None:
+    links = Links()
+    wire = came(links.of("work", INSTALL), THEIRS, OURS)
+    seat = await shared_by(links).take("work")
+    first = seat.foremost()
+    assert first
+    assert first.target_id == "T1"  # with all tabs shared, only one of ours is begun with
+    assert "open" not in wire.sent
+    await seat.close()
+    assert wire.sent.count("close") == 1  # and ours alone is closed
+
+
+async def test_a_session_that_moves_in_again_is_told_what_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "RETURN_S", 0.01)
+    links = Links()
+    one = links.of("work", INSTALL)
+    wire, shared = came(one, OURS), shared_by(links)
+    options = Options(browser="extension", profile="work", viewport=AS_IT_IS)
+    session = Session("s1", ("a", "b"), options, folder=tmp_path, terms=Terms(), take=lambda: shared.take("work"))
+    await session.open()
+    gone = asyncio.Event()
+    one.on_state(lambda state: gone.set() if state == "gone" else None)
+    one.leave(wire, "it broke")
+    await asyncio.wait_for(gone.wait(), 5)
+    came(one, OURS)
+    told: list[str] = []
+    session.watch.subscribe(lambda event: told.append(event.text) if event.kind == "browser" else None)
+    await session.open()
+    assert [("longer than 10 s" in text, "cookies" in text) for text in told] == [(True, False)]
+    await session.close()
+
+
+async def test_names_of_tabs_that_are_shared_no_more_are_forgotten() -> None:
+    one = Links().of("work", INSTALL)
+    wire = came(one, THEIRS)
+    relay = Relay(one)
+    relay.targets[2] = "T2"
+    one.take(frames.read(b'{"type":"unshared","tabId":2}'), wire)
+    assert relay.targets == {}
+
+
+async def test_rules_that_fail_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Links().of("work", INSTALL)
+    wire = came(one, OURS)
+    browser = SharedBrowser(Relay(one))
+
+    async def fail() -> None:
+        raise KeyError("mine")
+
+    monkeypatch.setattr(browser, "rule", fail)
+    one.leave(wire, "it broke")
+    assert browser.absence()
+    came(one, OURS)
+    await asyncio.wait_for(browser.present(), 5)
+    assert browser.absence() is None
+    await browser.connection.close()
+
+
+async def test_a_tab_that_is_not_there_comes_with_a_next_step() -> None:
+    one = Links().of("work", INSTALL)
+    came(one, OURS)
+    browser = SharedBrowser(Relay(one))
+    with pytest.raises(Failure) as caught:
+        await browser.root.send("Target.closeTarget", targetId="T9", timeout=5)
+    assert (caught.value.code, bool(caught.value.suggestions)) == ("tab_closed", True)
+    await browser.connection.close()

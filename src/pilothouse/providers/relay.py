@@ -234,10 +234,12 @@ class Relay:
 
     def _was_asleep(self, held: Held, life: int, command: Command, entry: Entry | None, due: float) -> None:
         """The extension has let go of it and we had not heard; nothing was done."""
-        if held.awake and held.lives == life:
+        if held.lives == life:
             self._sleeps(held)
         if entry:  # told when it wakes
             self.reply(command.id, _DONE)
+        elif held.awake:  # again, meanwhile
+            self._late(held, command, due, None)
         else:
             self._when_awake(held, partial(self._late, held, command, due))
 

@@ -17,6 +17,7 @@ const ANSWER_MS = 10_000;
 
 /**
  * @typedef {object} Ears
+ * @property {() => Promise<void>} settled what we were letting go of is gone
  * @property {() => object} hello what our first frame says
  * @property {(welcome: Welcome, port: number) => Promise<void>} onWelcome
  * @property {(command: import('./types').Command) => void} onCommand
@@ -31,6 +32,7 @@ const ANSWER_MS = 10_000;
  * @property {(why: Why) => void} tell hears how it went; empty when we are welcome
  * @property {WebSocket} [socket]
  * @property {boolean} proven it is our daemon at the other end
+ * @property {boolean} greeted our hello is said; nothing goes before it
  * @property {boolean} welcomed
  * @property {boolean} refused
  */
@@ -102,13 +104,13 @@ export function disconnect() {
 
 /** @param {object} frame */
 export function say(frame) {
-  if (attempt?.proven && attempt.socket?.readyState === WebSocket.OPEN) attempt.socket.send(JSON.stringify(frame));
+  if (attempt?.greeted && attempt.socket?.readyState === WebSocket.OPEN) attempt.socket.send(JSON.stringify(frame));
 }
 
 /** @param {Claim} claim @param {(why: Why) => void} tell */
 async function begin(claim, tell) {
   /** @type {Attempt} */
-  const own = { claim, tell, proven: false, welcomed: false, refused: false };
+  const own = { claim, tell, proven: false, greeted: false, welcomed: false, refused: false };
   attempt = own;
   const { why, met } = await meet(claim);
   if (own !== attempt) return;
@@ -124,23 +126,36 @@ function open(own, met) {
   socket.onmessage = ({ data }) => {
     if (own !== attempt) return;
     if (own.proven) void take(own, JSON.parse(data));
-    else greet(own, data, met.first);
+    else void greet(own, data, met.first);
   };
   socket.onclose = () => {
-    if (own === attempt) over(own, own.refused ? 'refused' : met.connected ? 'second' : 'away');
+    if (own === attempt) void closed(own, socket, met);
   };
+}
+
+/** It may be that another copy of this browser is there; one that has left since is nobody's trouble.
+ * @param {Attempt} own @param {WebSocket} socket @param {Met} met */
+async function closed(own, socket, met) {
+  clearTimeout(patience);
+  socket.onclose = socket.onmessage = null;
+  const isAsked = met.connected && !own.welcomed && !own.refused;
+  const isTaken = isAsked && (await meet(own.claim)).met?.connected;
+  if (own === attempt) over(own, own.refused ? 'refused' : isTaken ? 'second' : 'away');
 }
 
 /** The daemon may have gone after its first proof, and another program come: nothing is told before the second one.
  * @param {Attempt} own @param {unknown} data @param {string} right */
-function greet(own, data, right) {
+async function greet(own, data, right) {
   own.proven = isSame(proofIn(data), right);
-  if (own.proven) {
-    say({ type: 'hello', payload: ears.hello() });
+  if (!own.proven) {
+    over(own, 'stranger');
+    own.socket?.close();
     return;
   }
-  over(own, 'stranger');
-  own.socket?.close();
+  await ears.settled();
+  if (own !== attempt) return;
+  own.greeted = true;
+  say({ type: 'hello', payload: ears.hello() });
 }
 
 /** @param {unknown} data @returns {unknown} */
@@ -167,8 +182,19 @@ async function welcome(own, payload) {
   own.welcomed = true;
   clearTimeout(patience);
   keepAlive(own);
-  await ears.onWelcome(payload, own.claim.port);
-  own.tell('');
+  try {
+    await ears.onWelcome(payload, own.claim.port);
+    own.tell('');
+  } catch {
+    if (own === attempt) turnAway(own);
+  }
+}
+
+/** A pairing that is not on the disk would end with the worker. @param {Attempt} own */
+function turnAway(own) {
+  own.welcomed = false;
+  over(own, 'unkept');
+  own.socket?.close(1000);
 }
 
 /** It ended by itself: again, after a while. @param {Attempt} own @param {Why} why */

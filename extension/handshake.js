@@ -1,5 +1,6 @@
 // Before a socket: the daemon shows that it knows our key, then we do; the key itself never travels. Any program may
-// answer on the port, so nothing that it says is believed, or shown to the person, before its proof is right.
+// answer on the port, so nothing that it says is believed before its proof is right; a refusal is shown as what it is, the
+// word of whoever answers.
 // guard/handshake.py is the other side, in the same words.
 
 import { kept } from './memory.js';
@@ -35,12 +36,12 @@ export function isSame(given, right) {
   return different === 0;
 }
 
-/** @param {number} status @param {any} body @returns {Why} */
+/** Whoever it is: it has proved nothing. @param {number} status @param {any} body @returns {Why} */
 function whyNot(status, body) {
   const protocol = body?.error?.details?.protocol;
   if (status === 400 && Number.isInteger(protocol)) return protocol > PROTOCOL ? 'old extension' : 'old daemon';
   if (status === 401) return 'unknown';
-  return status === 0 || status >= 500 ? 'away' : 'stranger';
+  return status === 0 ? 'away' : 'stranger';
 }
 
 /**

@@ -3,12 +3,13 @@
 
 import * as connection from './connection.js';
 import { keep, kept, PORT } from './memory.js';
-import { note } from './state.js';
+import * as relay from './relay.js';
 import { clearRules } from './rules.js';
+import { note } from './state.js';
 
 /** @typedef {import('./types').Why} Why */
 
-const PAUSE_MS = 60_000;
+const UNPROVEN_MS = 10_000; // our own daemon may be there again at any moment
 const SECOND_MS = 30_000;
 const CODE = /^(?:(\d{1,5})-)?([A-Z2-9]{4})-?([A-Z2-9]{4})$/;
 
@@ -39,38 +40,56 @@ export async function pair(text, wish) {
 /** @type {Record<Exclude<Why, ''>, (port: number) => string>} */
 const WRONG = {
   away: (port) => `Pilothouse does not answer on port ${port}. Is it running?`,
-  unknown: () => 'The code was not accepted: it is used, or older than five minutes. Make a new one.',
+  unknown: (port) =>
+    `The code was not accepted by whoever answers on port ${port}: it is used, or older than five minutes. Make a new one.`,
   stranger: (port) =>
     `The code was not accepted: it is wrong, or another program answers on port ${port}. Nobody has learned it.`,
   second: () => SECOND,
   refused: () => 'Pilothouse refused this browser.',
-  'old extension': () => OLD_EXTENSION,
-  'old daemon': () => OLD_DAEMON,
+  unkept: () => UNKEPT,
+  'old extension': (port) => oldExtension(port),
+  'old daemon': (port) => oldDaemon(port),
 };
 const SECOND = 'Another copy of this browser is connected';
-const OLD_EXTENSION = 'The extension is older than Pilothouse: reload it in chrome://extensions';
-const OLD_DAEMON = 'Pilothouse is older than the extension: update it and restart its daemon';
+const UNKEPT = 'Chrome could not keep the pairing; is its disk full? Pair again with a new code';
 
+/** @param {number | undefined} port */
+function oldExtension(port) {
+  return `Whoever answers on port ${port} says that the extension is older: reload it in chrome://extensions`;
+}
+
+/** @param {number | undefined} port */
+function oldDaemon(port) {
+  return `Whoever answers on port ${port} is an older Pilothouse: update it and restart its daemon`;
+}
+
+/** The daemon drops its half too, if it hears us; nobody works in a tab from now on. */
 export async function unpair() {
+  connection.say({ type: 'forgotten' });
   connection.disconnect();
-  await keep({ pairing: null, name: '' });
+  await Promise.all([keep({ pairing: null, name: '' }), relay.detachAll()]);
   await clearRules();
   note({ problem: '' });
 }
 
-/** Tell the person why the daemon we are paired with is not reached. Where asking again at once cannot help, we wait; a
- * stranger may go away at any moment. @param {Why} why */
+/** Tell the person why the daemon we are paired with is not reached. Where asking again at once cannot help, we wait, but
+ * not for long on the word of somebody who has proved nothing. @param {Why} why */
 export function explain(why) {
-  if (why === 'unknown') tellAndWait('Pilothouse does not know this browser (any more): pair it again', { pairAgain: true });
-  else if (why === 'second') tellAndWait(SECOND, { ms: SECOND_MS });
-  else if (why === 'old extension') tellAndWait(OLD_EXTENSION);
-  else if (why === 'old daemon') tellAndWait(OLD_DAEMON);
-  else if (why === 'stranger') note({ problem: `Another program answers on port ${kept.pairing?.port}, not your Pilothouse` });
+  const port = kept.pairing?.port;
+  if (why === 'unknown') {
+    tellAndWait(`Whoever answers on port ${port} does not know this browser. If it is Pilothouse, pair it again`, {
+      pairAgain: true,
+    });
+  } else if (why === 'second') tellAndWait(SECOND, { ms: SECOND_MS });
+  else if (why === 'old extension') tellAndWait(oldExtension(port));
+  else if (why === 'old daemon') tellAndWait(oldDaemon(port));
+  else if (why === 'unkept') note({ problem: UNKEPT, pairAgain: true });
+  else if (why === 'stranger') note({ problem: `Another program answers on port ${port}, not your Pilothouse` });
   else if (why === 'away') note({ problem: '' });
 }
 
 /** @param {string} problem @param {{pairAgain?: boolean, ms?: number}} [more] */
-function tellAndWait(problem, { pairAgain = false, ms = PAUSE_MS } = {}) {
+function tellAndWait(problem, { pairAgain = false, ms = UNPROVEN_MS } = {}) {
   connection.pause(ms);
   note({ problem, pairAgain });
 }

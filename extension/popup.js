@@ -13,9 +13,19 @@ function part(id) {
   return document.getElementById(id);
 }
 
-/** @param {object} message @returns {Promise<any>} */
-function ask(message) {
-  return chrome.runtime.sendMessage(message);
+/** @param {object} message @returns {Promise<any>} `error` says what went wrong */
+async function ask(message) {
+  try {
+    return (await chrome.runtime.sendMessage(message)) ?? { error: 'The extension did not answer; try again.' };
+  } catch (reason) {
+    return { error: String(reason) };
+  }
+}
+
+/** What a button does. @param {object} message */
+async function wish(message) {
+  const { error } = await ask(message);
+  if (error) part('next').textContent = `That did not work: ${error}`;
 }
 
 /** @param {State} told */
@@ -51,8 +61,9 @@ function versions(state) {
 async function showTab() {
   const [active] = await chrome.tabs.query({ active: true, lastFocusedWindow: true });
   if (active?.id === undefined) return;
-  const told = /** @type {CurrentTab} */ (await ask({ type: 'tab', tabId: active.id }));
-  tab = told;
+  const told = await ask({ type: 'tab', tabId: active.id });
+  if (told.error) return; // it is just being closed
+  tab = /** @type {CurrentTab} */ (told);
   part('tab-words').textContent = told.shared ? 'Shared:' : told.allowed ? 'Not shared:' : 'Never shared:';
   part('tab-title').textContent = told.title.slice(0, 60);
   part('share').textContent = told.shared ? 'Stop sharing' : 'Share this tab';
@@ -63,22 +74,23 @@ async function showTab() {
 async function pair(event) {
   event.preventDefault();
   part('wrong').textContent = '';
-  const { problem } = await ask({ type: 'pair', code: part('code').value, name: part('wish').value });
-  part('wrong').textContent = problem;
-  if (problem) part('code').focus();
+  const { problem, error } = await ask({ type: 'pair', code: part('code').value, name: part('wish').value });
+  const wrong = error ? `That did not work: ${error}` : problem;
+  part('wrong').textContent = wrong;
+  if (wrong) part('code').focus();
   else part('code').value = '';
 }
 
 part('pairing').addEventListener('submit', pair);
-part('stop').addEventListener('click', () => ask({ type: 'stop' }));
-part('allow').addEventListener('click', () => ask({ type: 'allow' }));
-part('retry').addEventListener('click', () => ask({ type: 'retry' }));
-part('unpair').addEventListener('click', () => ask({ type: 'unpair' }));
+part('stop').addEventListener('click', () => wish({ type: 'stop' }));
+part('allow').addEventListener('click', () => wish({ type: 'allow' }));
+part('retry').addEventListener('click', () => wish({ type: 'retry' }));
+part('unpair').addEventListener('click', () => wish({ type: 'unpair' }));
 part('share').addEventListener('click', () => {
-  if (tab) void ask({ type: tab.shared ? 'unshareTab' : 'shareTab', tabId: tab.tabId });
+  if (tab) void wish({ type: tab.shared ? 'unshareTab' : 'shareTab', tabId: tab.tabId });
 });
 for (const radio of document.getElementsByName('mode')) {
-  radio.addEventListener('change', () => ask({ type: 'share', mode: /** @type {HTMLInputElement} */ (radio).value }));
+  radio.addEventListener('change', () => wish({ type: 'share', mode: /** @type {HTMLInputElement} */ (radio).value }));
 }
 
 /** The worker may end while we are open; a new line wakes it. */

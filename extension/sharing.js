@@ -27,7 +27,7 @@ const births = new Map();
 const naming = new Set();
 /** @type {(tabId: number) => string | undefined} */
 let targetOf = () => undefined;
-/** @type {(tabId: number) => void} */
+/** @type {(tabId: number, why: string) => void} */
 let onUnshared = () => {};
 /** @type {() => void} */
 let onChange = () => {};
@@ -121,7 +121,7 @@ export function remove(tabId, reason) {
   if (reason === 'closed') forgetClosed(tabId);
   if (reason !== 'forbidden page') forgetHand(tabId);
   if (!shared.delete(tabId)) return;
-  onUnshared(tabId);
+  onUnshared(tabId, reason);
   onChange();
   void tellWhy(tabId, reason);
 }
@@ -179,9 +179,14 @@ export async function adopt(tabId, opener, attach) {
 
 /** @param {number} tabId @param {number} opener @param {(tabId: number) => Promise<string>} attach */
 async function takeIn(tabId, opener, attach) {
-  keepForNow({ hand: [...current.hand, tabId], openers: { ...current.openers, [tabId]: opener } });
   const tab = await chrome.tabs.get(tabId).catch(() => undefined);
-  if (!tab || why(tab)) return;
+  if (!tab) return;
+  if (tab.incognito !== shared.get(opener)?.incognito) {
+    await leaveOut(tabId); // the person shared one world, not both
+    return;
+  }
+  keepForNow({ hand: [...current.hand, tabId], openers: { ...current.openers, [tabId]: opener } });
+  if (why(tab)) return;
   const wasTold = shared.has(tabId);
   shared.set(tabId, infoOf(/** @type {Tab} */ (tab)));
   if (targetOf(opener)) await attach(tabId).catch(() => {});

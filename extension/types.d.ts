@@ -33,7 +33,16 @@ export interface Met {
 }
 
 /** Why there is no connection; empty when there is one. */
-export type Why = '' | 'away' | 'unknown' | 'stranger' | 'second' | 'refused' | 'old extension' | 'old daemon';
+export type Why =
+  | ''
+  | 'away'
+  | 'unknown'
+  | 'stranger'
+  | 'second'
+  | 'refused'
+  | 'unkept'
+  | 'old extension'
+  | 'old daemon';
 
 export interface Welcome {
   name: string;

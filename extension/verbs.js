@@ -4,6 +4,7 @@
 import { say } from './connection.js';
 import * as downloads from './downloads.js';
 import { isForbidden } from './forbidden.js';
+import { kept } from './memory.js';
 import { Problem, refuseLate, words } from './problem.js';
 import * as relay from './relay.js';
 import { replaceRules } from './rules.js';
@@ -14,6 +15,7 @@ import { stopEverything } from './stop.js';
 /** @typedef {(payload: any, deadline: number) => Promise<object> | object} Verb */
 
 const SOON_MS = 50;
+const HARMLESS = ['ping', 'stop', 'reload'];
 
 /** @type {Record<string, Verb>} */
 const VERBS = {
@@ -52,11 +54,17 @@ export async function run(command) {
     refuseLate(deadline);
     const verb = Object.hasOwn(VERBS, type) ? VERBS[type] : undefined;
     if (!verb) throw new Problem('unsupported', `this extension does not know ${type}`);
+    if (!HARMLESS.includes(type)) refuseStopped();
     const data = await verb(payload, deadline);
     say({ type: 'response', id, data });
   } catch (reason) {
     say({ type: 'response', id, error: told(reason) });
   }
+}
+
+/** Whatever the daemon knows of it. */
+function refuseStopped() {
+  if (kept.stopped) throw new Problem('stopped', 'the person stopped all agents in this browser');
 }
 
 /** @param {unknown} reason */
@@ -82,12 +90,15 @@ async function attach({ tabId }, deadline) {
 }
 
 /** @type {Verb} */
-async function open({ url = 'about:blank', background = true, windowId }, deadline) {
+async function open({ url = 'about:blank', background = true }, deadline) {
   if (isForbidden(url)) throw new Problem('refused', 'agents may not open this page');
-  const where = windowId ?? (await usualWindow());
+  const where = await usualWindow();
   refuseLate(deadline);
+  refuseStopped();
   const tab = where === undefined ? await inNewWindow(url) : await inWindow(url, where, !background);
   if (tab?.id === undefined) throw new Problem('protocol', 'Chrome made no tab');
+  if (kept.stopped) await chrome.tabs.remove(tab.id);
+  refuseStopped();
   await sharing.shareByHand(tab.id, { ours: true });
   return sharing.sharedTab(tab.id) ?? {};
 }

@@ -2,32 +2,34 @@
 
 import * as connection from './connection.js';
 import * as downloads from './downloads.js';
-import { keep, kept, recall } from './memory.js';
+import { current, keep, kept, recall } from './memory.js';
 import { answer } from './page.js';
 import * as pairing from './pairing.js';
 import * as relay from './relay.js';
 import * as sharing from './sharing.js';
 import * as state from './state.js';
-import { clearRules } from './rules.js';
+import { keepRulesOf, releaseRules } from './rules.js';
 import { stopEverything } from './stop.js';
 import * as verbs from './verbs.js';
 import { keepWatch } from './watch.js';
 
-const AWAY_MS = 10_000;
+const AWAY_MS = 12_000; // longer than the daemon keeps a session for our return
 const REFUSED_MS = 60_000;
 const BOOT = crypto.randomUUID();
 const ALARM = 'alive';
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let leaving;
+/** @type {Promise<void>} */
+let going = Promise.resolve();
 
 sharing.wire({
   targetOf: relay.targetOf,
-  onUnshared: (tabId) => void relay.drop(tabId),
+  onUnshared,
   onChange: state.show,
 });
 relay.onAttachments(state.show);
-connection.listen({ hello, onWelcome, onCommand: verbs.run, onLost, onRefused });
+connection.listen({ settled: () => going, hello, onWelcome, onCommand: verbs.run, onLost, onRefused });
 
 const ready = recall()
   .then(sharing.rebuild)
@@ -39,7 +41,10 @@ const ready = recall()
   });
 void keepWatch();
 
+/** From here on what we hold is the daemon's again. */
 function hello() {
+  clearTimeout(leaving);
+  leaving = undefined;
   return {
     version: chrome.runtime.getManifest().version,
     install: kept.install,
@@ -55,21 +60,32 @@ function hello() {
 
 /** @param {import('./types').Welcome} told @param {number} port */
 async function onWelcome({ name, version, secret }, port) {
-  clearTimeout(leaving);
-  leaving = undefined;
-  const kept = keep({ name, ...(secret ? { pairing: { secret, port } } : {}) });
+  const before = { name: kept.name, pairing: kept.pairing };
+  const keeping = keep({ name, ...(secret ? { pairing: { secret, port } } : {}) });
   state.note({ problem: '', daemonVersion: version });
-  await kept;
+  await keeping.catch((reason) => {
+    Object.assign(kept, before);
+    throw reason;
+  });
+}
+
+/** @param {number} tabId @param {string} why */
+function onUnshared(tabId, why) {
+  void relay.drop(tabId);
+  if (why !== 'forbidden page') void releaseRules(tabId); // from there it may come back
 }
 
 /** Chrome's bar must not say for long that somebody debugs when nobody does. */
 function awaitReturn() {
-  leaving ??= setTimeout(() => void letGo(), AWAY_MS);
+  leaving ??= setTimeout(() => {
+    going = letGo().catch(() => {});
+  }, AWAY_MS);
 }
 
+/** The tabs are the person's again; those that agents opened stay under their rules, for their pages run on. */
 async function letGo() {
   await relay.detachAll();
-  await clearRules(); // the tabs are the person's again
+  await keepRulesOf(current.ours);
 }
 
 /** @param {import('./types').Why} why */

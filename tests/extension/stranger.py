@@ -25,6 +25,7 @@ class Stranger:
         self.after = b""
         self.left = asyncio.Event()  # a WebSocket is over
         self.knocks: list[dict[str, Any]] = []
+        self.hangs_up = False  # on WebSockets, without a word
         self._greeting = json.dumps(greeting).encode()
         self._answer = answer
         self._came = asyncio.Event()
@@ -34,7 +35,7 @@ class Stranger:
             head = await reader.readuntil(b"\r\n\r\n")
             self.heard += head
             if wanted := _KEY.search(head):
-                await self._speak(reader, writer, wanted[1])
+                await (writer.wait_closed() if self._hung_up(writer) else self._speak(reader, writer, wanted[1]))
                 return
             found = _LENGTH.search(head)
             body = await reader.readexactly(int(found[1])) if found else b""
@@ -44,6 +45,11 @@ class Stranger:
             writer.write(said)
             await writer.drain()
         writer.close()
+
+    def _hung_up(self, writer: asyncio.StreamWriter) -> bool:
+        if self.hangs_up:
+            writer.close()
+        return self.hangs_up
 
     async def _speak(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: bytes) -> None:
         accept = base64.b64encode(hashlib.sha1(key + _GUID).digest())

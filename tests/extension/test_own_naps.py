@@ -104,3 +104,16 @@ async def test_what_came_while_it_slept_is_seen_also_when_cookies_woke_it(person
         assert not seat._is_met(tab)
         assert len((await agent.call("get_frames"))["frames"]) == 2
         assert seat._is_met(tab)
+
+
+async def test_a_tab_that_was_let_go_unheard_is_attached_again(person: Neighbour, page: Page) -> None:
+    async with person.agent() as agent:
+        await agent.js("1")
+        browser, _, tab = at_work(person)
+        life = browser.relay.life(tab.channel.id)
+        worker = await person.chrome.page(await person.chrome.worker())
+        await worker.js(f"chrome.debugger.detach({{tabId: {await person.tab_id(page)}}})")
+        assert browser.relay.is_awake(tab.channel.id)
+        assert await agent.js("++hits") == 1
+        assert browser.relay.life(tab.channel.id) == life + 1
+    assert await page.js("hits") == 1

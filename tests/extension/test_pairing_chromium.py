@@ -73,10 +73,57 @@ async def test_a_forgotten_browser_says_that_it_must_be_paired_again(desk: Desk)
     await words(desk, "Connected")
 
 
+SAID = """{ globalThis.said = []; const send = WebSocket.prototype.send;
+WebSocket.prototype.send = function (text) { said.push(JSON.parse(text)); send.call(this, text) } }"""
+
+
+async def test_a_pairing_forgotten_in_the_popup_is_told_and_its_tabs_are_let_go(desk: Desk):
+    tab = (await desk.verb("open", url="about:blank"))["tabId"]
+    await desk.verb("attach", tabId=tab)
+    worker = await desk.chrome.page(await desk.chrome.worker())
+    await worker.js(SAID)
+    await desk.popup.until("!document.getElementById('unpair').hidden")
+    await desk.popup.js("document.getElementById('unpair').click()")
+    await words(desk, "Not paired")
+    state = await desk.state()
+    assert (state["mode"], state["paired"], state["attachedTabs"]) == ("off", False, 0)
+    assert {"type": "forgotten"} in await worker.js("said")
+
+
+async def test_a_pairing_that_chrome_cannot_keep_is_told(fresh: Desk):
+    """A full disk, say."""
+    worker = await fresh.chrome.page(await fresh.chrome.worker())
+    await worker.js(
+        "{ const { local } = chrome.storage, set = local.set.bind(local); local.set = (change) =>"
+        " change.pairing ? (local.set = set, Promise.reject(new Error('full'))) : set(change) }"
+    )
+    await type_code(fresh, await fresh.code())
+    await fresh.popup.until("document.getElementById('wrong').textContent.includes('could not keep the pairing')")
+    state = await fresh.state()
+    assert (state["paired"], state["mode"]) == (False, "off")
+    assert await fresh.pair(await fresh.code()) == ""
+
+
+@pytest.mark.parametrize("answer", ["Promise.resolve({error: 'Error: broken'})", "Promise.reject(new Error('broken'))"])
+async def test_what_goes_wrong_in_the_worker_is_shown(desk: Desk, answer: str):
+    """It is no success, and not nothing."""
+    send = f"{{ const real = chrome.runtime.sendMessage; chrome.runtime.sendMessage = () => {answer};"
+    try:
+        await desk.popup.js(send + "globalThis.mend = () => { chrome.runtime.sendMessage = real } }")
+        await type_code(desk, "ABCD-EFGH")
+        await desk.popup.until("document.getElementById('wrong').textContent.includes('broken')")
+        assert await desk.popup.js("document.getElementById('code').value") == "ABCD-EFGH"
+        await desk.popup.js("document.getElementById('stop').click()")
+        await desk.popup.until("document.getElementById('next').textContent.includes('broken')")
+    finally:
+        await desk.popup.js("mend(); document.getElementById('pairing').reset()")
+        await desk.popup.js("document.getElementById('wrong').textContent = ''")
+
+
 async def test_versions_that_do_not_fit_are_told_to_the_person(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(frames, "PROTOCOL", 2)
     desk.link._wire.close(1000, "go")  # pyright: ignore
-    await words(desk, "The extension is older")
+    await words(desk, "says that the extension is older")
     told = await desk.person("GET", "/api/extension/browsers")
     assert "the extension is older" in told["misfit"]
     monkeypatch.undo()

@@ -287,3 +287,22 @@ async def test_frames_of_other_origins_have_sessions_of_their_own(desk: Desk, si
     await desk.cdp(tab, "Runtime.runIfWaitingForDebugger", session=session)
     told = await desk.cdp(tab, "Runtime.evaluate", session=session, expression="40+2")
     assert told["result"]["value"] == 42
+
+
+async def test_a_window_of_the_other_world_is_not_taken_in(desk: Desk, site: PageServer):
+    """An incognito tab that a shared one opened, as Chrome tells of it."""
+    tab = (await desk.verb("open", url=site.url("small.html")))["tabId"]
+    await desk.loaded(tab)
+    await desk.verb("attach", tabId=tab)
+    worker = await desk.chrome.page(await desk.chrome.worker())
+    await worker.js(
+        "{ const get = chrome.tabs.get.bind(chrome.tabs); globalThis.mend = () => { chrome.tabs.get = get };"
+        f" chrome.tabs.get = async (id) => ({{ ...(await get(id)), incognito: id !== {tab} }}) }}"
+    )
+    await desk.cdp(tab, "Runtime.evaluate", expression="void open('form.html')", userGesture=True)
+    await desk.popup.until(
+        "chrome.tabs.query({url: '*://*/form.html', status: 'complete'}).then(all => all[0]?.groupId === -1)"
+    )
+    await desk.verb("ping")
+    assert list(desk.link.tabs) == [tab]
+    await worker.js("mend()")

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from pilothouse.errors import Failure
+from pilothouse.providers import link as link_module
 from tests.promises import promise
 from tests.server import PageServer
 
@@ -93,6 +94,31 @@ async def test_it_stays_stopped_over_the_death_of_the_worker_until_it_is_allowed
     made = await desk.verb("open", url="about:blank")
     await desk.verb("attach", tabId=made["tabId"])
     assert await desk.number(made["tabId"]) == 42
+
+
+async def test_the_extension_itself_refuses_while_it_is_stopped(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    """Whatever a daemon asks that has not heard of it, also of what was under way."""
+    monkeypatch.setattr(link_module, "_HARMLESS", {"ping", "open", "rules", "tabs"})
+    worker = await desk.chrome.page(await desk.chrome.worker())
+    await worker.js(
+        "{ const create = chrome.tabs.create.bind(chrome.tabs); chrome.tabs.create = async (wish) => {"
+        " const tab = await create(wish); globalThis.made = tab.id;"
+        " await new Promise(go => { globalThis.go = go }); chrome.tabs.create = create; return tab } }"
+    )
+    opening = asyncio.create_task(desk.verb("open", url="about:blank"))
+    tab = await worker.until("globalThis.made")
+    await desk.chrome.tell(desk.popup, "stop")
+    await worker.until("globalThis.go")
+    await worker.js("go()")
+    with pytest.raises(Failure, match="stopped all agents"):
+        await opening
+    await desk.popup.until(f"chrome.tabs.query({{}}).then(all => all.every(one => one.id !== {tab}))")
+    count = await desk.popup.js("chrome.tabs.query({}).then(all => all.length)")
+    for kind, payload in (("open", {}), ("rules", {"tabIds": [], "rules": []}), ("tabs", {})):
+        with pytest.raises(Failure, match="stopped all agents"):
+            await desk.verb(kind, **payload)
+    assert await desk.popup.js("chrome.tabs.query({}).then(all => all.length)") == count
+    assert await desk.verb("ping") == {}
 
 
 async def test_the_badge_tells_the_true_state(desk: Desk):

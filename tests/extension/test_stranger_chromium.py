@@ -1,5 +1,6 @@
 """E01, F01, F02: another program sits where the daemon should be. It learns nothing, and the person is told."""
 
+import json
 import secrets
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -132,7 +133,7 @@ async def test_one_that_comes_after_the_first_proof_hears_no_tab(left: Left, gre
     assert len(one.after) < 14
 
 
-@pytest.mark.parametrize("answered", [(200, b"<html>"), (404, b""), (302, b""), (200, b"x" * 5_000_000), (200, b"[1]")])
+@pytest.mark.parametrize("answered", [(200, b"<html>"), (404, b""), (302, b""), (200, b"x" * 5_000_000), (503, b"")])
 async def test_whatever_it_answers_the_person_is_told(left: Left, answered: tuple[int, bytes]):
     async def answer(knock: dict[str, Any]) -> tuple[int, bytes]:
         return answered
@@ -140,6 +141,41 @@ async def test_whatever_it_answers_the_person_is_told(left: Left, answered: tupl
     async with stranger(left.port, answer) as one:
         await one.asked()
         await left.words("Another program answers")
+
+
+OTHER = json.dumps({"error": {"details": {"protocol": 2}}}).encode()
+
+
+@pytest.mark.parametrize("answered", [(401, b""), (400, OTHER)])
+async def test_a_refusal_is_told_as_the_word_of_whoever_answers(left: Left, answered: tuple[int, bytes]):
+    """And it keeps nobody from looking for the real one soon."""
+
+    async def answer(knock: dict[str, Any]) -> tuple[int, bytes]:
+        return answered
+
+    async with stranger(left.port, answer) as one:
+        await one.asked()
+        await left.words(f"Whoever answers on port {left.port}")
+    waits = "chrome.storage.session.get('notBefore').then(it => it.notBefore - Date.now())"
+    assert await left.popup.js(waits) <= 10_000
+
+
+async def test_another_copy_that_has_left_is_not_told_of(left: Left):
+    """The socket that was refused for its sake may be tried again at once; while it is there, the person is told."""
+    there = [True]
+
+    async def answer(knock: dict[str, Any]) -> tuple[int, bytes]:
+        ours = secrets.token_urlsafe(32)
+        meeting = Meeting("secret", knock["install"], knock["nonce"], ours, left.port)
+        connected = there.pop() if there else False
+        return said({"nonce": ours, "proof": meeting.proof(left.secret.encode(), "daemon"), "connected": connected})
+
+    async with stranger(left.port, answer) as one:
+        one.hangs_up = True
+        await one.asked(4)
+        assert "Another copy" not in (await left.chrome.tell(left.popup, "state"))["words"]
+        there[:] = [True] * 20
+        await left.words("Another copy of this browser is connected")
 
 
 async def test_a_code_typed_for_a_port_of_its_own_stays_unknown_to_it(fresh: Desk):

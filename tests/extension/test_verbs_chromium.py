@@ -51,10 +51,70 @@ async def test_rules_that_chrome_refuses_change_nothing(desk: Desk, site: PageSe
     await desk.verb("attach", tabId=agents)
     await desk.verb("rules", tabIds=[agents], rules=[block("127.0.0.1")])
     with pytest.raises(Failure):
-        await desk.verb("rules", tabIds=[agents], rules=[{"action": {"type": "nonsense"}, "condition": {}}])
+        await desk.verb("rules", tabIds=[agents], rules=[block("127.0.0.1") | {"condition": {"regexFilter": "("}}])
     assert await reach(desk, agents, site.url("echo")) == "refused"
     await desk.chrome.tell(desk.popup, "stop")
     assert await desk.popup.js("chrome.declarativeNetRequest.getSessionRules()") == []
+
+
+RULES = "chrome.declarativeNetRequest.getSessionRules()"
+
+
+async def test_rules_reach_shared_tabs_only_and_only_block_or_allow(desk: Desk, site: PageServer):
+    agents = (await desk.verb("open", url="about:blank"))["tabId"]
+    _, persons = await desk.tab(site.url("small.html"))
+    rule = block("127.0.0.1")
+    rule["condition"]["tabIds"] = [agents, persons]
+    assert await desk.verb("rules", tabIds=[agents, persons], rules=[rule]) == {"rules": 1}
+    (held,) = await desk.popup.js(RULES)
+    assert held["condition"]["tabIds"] == [agents]
+    assert await desk.verb("rules", tabIds=[persons], rules=[block("127.0.0.1")]) == {"rules": 0}
+    for action in ({"type": "redirect", "redirect": {"url": site.url("form.html")}}, {"type": "allowAllRequests"}):
+        with pytest.raises(Failure, match="blocks or allows"):
+            await desk.verb("rules", tabIds=[agents], rules=[block("127.0.0.1") | {"action": action}])
+
+
+QUICK = """{ const real = setTimeout; globalThis.setTimeout = (work, ms, ...more) =>
+real(work, ms > 10_000 && ms < 20_000 ? 0 : ms, ...more) }"""  # its patience with a daemon that is away
+
+
+async def test_rules_stay_in_the_agents_own_tabs_when_the_daemon_is_gone(desk: Desk, site: PageServer):
+    own = (await desk.verb("open", url="about:blank"))["tabId"]
+    _, persons = await desk.tab(site.url("small.html"))
+    await desk.chrome.tell(desk.popup, "shareTab", tabId=persons)
+    await desk.event("shared", persons)
+    await desk.verb("rules", tabIds=[own, persons], rules=[block("127.0.0.1")])
+    worker = await desk.chrome.page(await desk.chrome.worker())
+    await worker.js(QUICK)
+    desk.link._wire.close(1000, "go")  # pyright: ignore
+    ruled = f"{RULES}.then(all => JSON.stringify(all.flatMap(rule => rule.condition.tabIds)))"
+    await desk.popup.until(f"{ruled}.then(it => it === '[{own}]')")
+    await desk.popup.js(f"chrome.tabs.ungroup({own})")  # the person takes it
+    await desk.popup.until(f"{ruled}.then(it => it === '[]')")
+    await desk.chrome.kill_worker()
+
+
+HOLDS_ON = """{ globalThis.order = []; const { send } = WebSocket.prototype;
+WebSocket.prototype.send = function (text) { order.push(JSON.parse(text).type); send.call(this, text) };
+const detach = chrome.debugger.detach.bind(chrome.debugger), real = setTimeout;
+chrome.debugger.detach = async (it) => { await new Promise(done => real(done, 1000)); order.push('gone'); await detach(it) } }"""
+
+
+async def test_who_comes_back_while_it_lets_go_says_hello_afterwards(desk: Desk):
+    """Else it would undo what the daemon has just set up."""
+    tab = (await desk.verb("open", url="about:blank"))["tabId"]
+    await desk.verb("attach", tabId=tab)
+    worker = await desk.chrome.page(await desk.chrome.worker())
+    await worker.js(HOLDS_ON)
+    await worker.js(QUICK)
+    desk.link._wire.close(1000, "go")  # pyright: ignore
+    await worker.until("order.includes('hello')")
+    assert (await worker.js("order"))[:2] == ["gone", "hello"]
+    await desk.until(lambda: desk.link.connected, "it is back")
+    assert desk.link.attached == {}
+    boot = desk.link.boot
+    await desk.chrome.kill_worker()  # with what was changed in it
+    await desk.until(lambda: desk.link.connected and desk.link.boot != boot, "a new life of the worker")
 
 
 async def test_downloads_of_agents_are_told_and_the_persons_are_not(desk: Desk, site: PageServer):

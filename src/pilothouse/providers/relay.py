@@ -203,11 +203,19 @@ class Relay:
     def _post(self, held: Held, command: Command, timeout: float, entry: Entry | None) -> None:
         child = "" if command.sessionId == held.session else command.sessionId
         params = nulls.kept(command.params) if command.method == nulls.CALL else command.params
-        said = partial(self._said, command, entry)
+        due = asyncio.get_running_loop().time() + timeout
+        said = partial(self._said, held, held.lives, command, entry, due)
         self.link.post_raw(held.tab_id, command.method, params, session_id=child, timeout=timeout, reply=said)
 
     def _said(
-        self, command: Command, entry: Entry | None, result: msgspec.Raw | None, problem: Failure | Problem | None
+        self,
+        held: Held,
+        life: int,
+        command: Command,
+        entry: Entry | None,
+        due: float,
+        result: msgspec.Raw | None,
+        problem: Failure | Problem | None,
     ) -> None:
         if problem is None:
             if entry:
@@ -215,12 +223,25 @@ class Relay:
             self.reply(command.id, result or _NOTHING)
         elif isinstance(problem, Failure):
             self.refuse_for(command.id, problem)
+        elif problem.code == "not_attached" and command.sessionId == held.session:
+            self._was_asleep(held, life, command, entry, due)
         elif problem.cdp is None:
             self.refuse_for(command.id, failure_of(problem))
         elif refusal := refusal_of(command.method, problem.cdp):
             self.refuse_for(command.id, refusal)
         else:
             self.refuse(command.id, problem.cdp)
+
+    def _was_asleep(self, held: Held, life: int, command: Command, entry: Entry | None, due: float) -> None:
+        """The extension has let go of it and we had not heard; nothing was done."""
+        if held.lives == life:
+            self._sleeps(held)
+        if entry:  # told when it wakes
+            self.reply(command.id, _DONE)
+        elif held.awake:  # again, meanwhile
+            self._late(held, command, due, None)
+        else:
+            self._when_awake(held, partial(self._late, held, command, due))
 
     def _tell(
         self,

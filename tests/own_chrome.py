@@ -16,7 +16,7 @@ from typing import Any
 
 from websockets.asyncio.client import connect
 
-from pilothouse.cdp.connection import Channel, Connection
+from pilothouse.cdp.connection import Channel, Connection, ProtocolError
 from pilothouse.cdp.socket import Socket
 from pilothouse.guard.pairing import ORIGIN
 
@@ -66,7 +66,13 @@ class Page:
             }};
             look();
         }})"""
-        return await self.js(waiting)
+        async with asyncio.timeout(seconds + SEE_S):
+            while True:
+                try:
+                    return await self.js(waiting)
+                except ProtocolError as error:  # a page that goes elsewhere takes what was waited for in it along
+                    if "navigated" not in str(error):
+                        raise
 
 
 class OwnChrome:

@@ -280,6 +280,7 @@ async def test_frames_of_other_origins_have_sessions_of_their_own(desk: Desk, si
     await desk.cdp(tab, "Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
     frame = f"<iframe src='{site.url('form.html', other=True)}'></iframe>"
     await desk.cdp(tab, "Page.navigate", url=site.url("small.html"))
+    await desk.until(lambda: desk.link.tabs[tab].url == site.url("small.html"), "it has gone there")
     await desk.loaded(tab)
     await desk.cdp(tab, "Runtime.evaluate", expression=f"document.body.innerHTML = `{frame}`")
     attached = await desk.event("cdp", tab, method="Target.attachedToTarget")

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 
@@ -114,7 +115,8 @@ async def test_the_extension_itself_refuses_while_it_is_stopped(desk: Desk, monk
         await opening
     await desk.popup.until(f"chrome.tabs.query({{}}).then(all => all.every(one => one.id !== {tab}))")
     count = await desk.popup.js("chrome.tabs.query({}).then(all => all.length)")
-    for kind, payload in (("open", {}), ("rules", {"tabIds": [], "rules": []}), ("tabs", {})):
+    asked: list[tuple[str, dict[str, Any]]] = [("open", {}), ("rules", {"tabIds": [], "rules": []}), ("tabs", {})]
+    for kind, payload in asked:
         with pytest.raises(Failure, match="stopped all agents"):
             await desk.verb(kind, **payload)
     assert await desk.popup.js("chrome.tabs.query({}).then(all => all.length)") == count

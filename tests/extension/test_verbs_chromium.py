@@ -109,7 +109,7 @@ async def test_who_comes_back_while_it_lets_go_says_hello_afterwards(desk: Desk)
     await worker.js(QUICK)
     desk.link._wire.close(1000, "go")  # pyright: ignore
     await worker.until("order.includes('hello')")
-    assert (await worker.js("order"))[:2] == ["gone", "hello"]
+    assert [one for one in await worker.js("order") if one in ("gone", "hello")][:2] == ["gone", "hello"]
     await desk.until(lambda: desk.link.connected, "it is back")
     assert desk.link.attached == {}
     boot = desk.link.boot

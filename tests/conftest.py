@@ -12,6 +12,7 @@ from tests.extension.differs import mark
 from tests.extension.neighbour import in_own_chrome
 from tests.house import Agent, House
 from tests.processes import kill_daemon
+from tests.remote.afar import on_endpoint
 from tests.server import PageServer
 
 HOSTILE = Path(__file__).parent / "hostile"
@@ -38,7 +39,9 @@ def site() -> Iterator[PageServer]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--through", choices=["launched", "extension"], default="launched", help="agents' kind of browser")
+    parser.addoption(
+        "--through", choices=["launched", "extension", "remote"], default="launched", help="agents' kind of browser"
+    )
 
 
 @pytest.fixture(scope="session")
@@ -46,6 +49,10 @@ async def house(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.C
     home: Path = tmp_path_factory.mktemp("house")
     if pytestconfig.getoption("--through") == "extension":
         async with in_own_chrome(home) as one:
+            yield one
+        return
+    if pytestconfig.getoption("--through") == "remote":
+        async with on_endpoint(home) as one:
             yield one
         return
     one = House(home)

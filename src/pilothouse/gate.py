@@ -211,6 +211,8 @@ class Gate:
         except TimeoutError:
             raise await self.timing.too_late(visit, timeout_s) from None
         except Failure as failure:
+            if failure.code == "timeout" and visit.session and (absence := visit.session.absence):
+                raise absence from None
             if failure.code == "timeout" and tab and (why := await excuse(tab, PROBE_S)):
                 failure.message += f"; {why}"
             raise

@@ -65,7 +65,7 @@ async def test_a_proxy_is_asked_for_what_is_not_this_machine(agent: Agent, site:
         ({"profile": "nobody"}, "not_found", "no profile 'nobody'"),
         ({"browser": "isolated", "profile": "work"}, "bad_request", "'isolated' has no profile"),
         ({"browser": "profile"}, "bad_request", "say which profile"),
-        ({"browser": "remote"}, "unsupported", "cannot open a browser of kind 'remote'"),
+        ({"browser": "remote"}, "unsupported", "no browser elsewhere is configured"),
         ({"viewport": {"width": 1, "height": 1}}, "bad_request", "100"),
     ],
 )

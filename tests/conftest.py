@@ -3,19 +3,24 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvloop
 
 from pilothouse.guard.rules import read_rules
-from tests.extension.differs import mark
+from tests.differing import mark
+from tests.extension import differs as own
 from tests.extension.neighbour import in_own_chrome
 from tests.house import Agent, House
 from tests.processes import kill_daemon
-from tests.remote.afar import on_endpoint
+from tests.remote import differs as far
+from tests.remote.afar import on_endpoint, on_grid
 from tests.server import PageServer
 
 HOSTILE = Path(__file__).parent / "hostile"
+THROUGH = {"extension": in_own_chrome, "remote": on_endpoint, "grid": on_grid}
+TABLES: dict[str, Any] = {"extension": own, "remote": far, "grid": far}
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -25,8 +30,8 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEv
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Hostile pages burn all they can get, and our deadlines must hold meanwhile."""
-    if config.getoption("--through") == "extension":
-        mark(items)
+    if table := TABLES.get(config.getoption("--through")):
+        mark(items, table.DIFFERS, table.NOT_MEANT)
     for item in items:
         if HOSTILE in item.path.parents:
             item.add_marker("alone")
@@ -39,20 +44,14 @@ def site() -> Iterator[PageServer]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--through", choices=["launched", "extension", "remote"], default="launched", help="agents' kind of browser"
-    )
+    parser.addoption("--through", choices=["launched", *THROUGH], default="launched", help="agents' kind of browser")
 
 
 @pytest.fixture(scope="session")
 async def house(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> AsyncIterator[House]:
     home: Path = tmp_path_factory.mktemp("house")
-    if pytestconfig.getoption("--through") == "extension":
-        async with in_own_chrome(home) as one:
-            yield one
-        return
-    if pytestconfig.getoption("--through") == "remote":
-        async with on_endpoint(home) as one:
+    if kind := THROUGH.get(pytestconfig.getoption("--through")):
+        async with kind(home) as one:
             yield one
         return
     one = House(home)

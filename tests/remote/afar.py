@@ -13,6 +13,7 @@ from pilothouse.config import Endpoint, Grid
 from pilothouse.guard.rules import read_rules
 from pilothouse.providers.find import find_chrome
 from tests.house import House
+from tests.remote.hub import grid
 
 SANDBOX = 'template = "sandbox"'
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-quic", "--disable-sync"]
@@ -70,5 +71,14 @@ def furnished(home: Path, *endpoints: Endpoint, grid: Grid | None = None) -> Hou
 async def on_endpoint(home: Path) -> AsyncIterator[House]:
     with chromium(home / "far") as afar:
         house = furnished(home, Endpoint("lab", afar.url))
+        yield house
+        await house.close()
+
+
+@contextlib.asynccontextmanager
+async def on_grid(home: Path) -> AsyncIterator[House]:
+    """All sessions share one browser of a Grid: one for each would take some seconds a test."""
+    with grid(home, nodes=2, slots=1) as hub:
+        house = furnished(home, grid=hub.config(share=True))
         yield house
         await house.close()

@@ -1,13 +1,17 @@
-"""Forty sessions asked for at once on two nodes of four places: all are served in turn, none is lost."""
+"""Forty sessions asked for at once on two nodes of four places: all are served in turn, none is lost. When one node
+loses its power on the way, its sessions are told, and the others finish on the node that is left."""
 
 import asyncio
-from collections.abc import Iterator
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from pilothouse.call import Call
-from tests.house import House
+from pilothouse.errors import Failure
+from tests.house import Agent, House
 from tests.promises import promise
 from tests.remote.afar import furnished
 from tests.remote.hub import Hub, grid
@@ -16,6 +20,8 @@ from tests.server import PageServer
 pytestmark = [promise("H01"), pytest.mark.alone]
 
 CROWD = 40
+PLACES = 8
+WHOLE_S = 280
 
 
 @pytest.fixture(scope="module")
@@ -25,40 +31,69 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 
 
 class Crowd:
+    """Who has a browser waits at the door, `open`, before it goes on."""
+
     def __init__(self, house: House, site: PageServer) -> None:
         self.house = house
         self.site = site
-        self.served = 0
+        self.open = asyncio.Event()
+        self.inside = 0
+        self.ends: list[str] = []
         self.queue: list[str] = []
 
     async def visitor(self, number: int) -> None:
-        """As an agent would: a call that took too long is made again, and keeps its place."""
         async with self.house.agent() as agent:
-            while (answer := await self.house.gate.call(Call("open_session", {}, agent.caller, self.told))).failed:
-                assert answer.data["error"]["code"] == "timeout", answer.text
-            for page in ("small.html", "upload.html"):
-                url = self.site.url(f"{page}?{number}")
-                answer = await agent.ask("navigate", url=url)
-                assert not answer.failed, answer.text
-                assert (await agent.call("get_page_state"))["url"] == url
-        self.served += 1
+            await self._enter(agent)
+            self.inside += 1
+            await self.open.wait()
+            self.ends.append(await self._look_around(agent, number))
 
-    async def told(self, done: float, total: float | None, message: str) -> None:
+    async def _enter(self, agent: Agent) -> None:
+        """As an agent would: a call that took too long is made again, and keeps its place."""
+        while (answer := await self.house.gate.call(Call("open_session", {}, agent.caller, self._told))).failed:
+            assert answer.data["error"]["code"] in ("timeout", "browser_gone"), answer.text
+
+    async def _look_around(self, agent: Agent, number: int) -> str:
+        for page in ("small.html", "upload.html"):
+            url = self.site.url(f"{page}?{number}")
+            try:
+                await agent.call("navigate", url=url)
+                assert (await agent.call("get_page_state"))["url"] == url
+            except Failure as failure:
+                return failure.code
+        return "served"
+
+    async def _told(self, done: float, total: float | None, message: str) -> None:
         self.queue.append(message)
 
 
-async def crowded(folder: Path, hub: Hub, site: PageServer) -> Crowd:
+@contextlib.asynccontextmanager
+async def crowded(folder: Path, hub: Hub, site: PageServer) -> AsyncIterator[Crowd]:
+    """All of them have come, and those who got a browser stand at the door."""
     house = furnished(folder, grid=hub.config())
     house.sessions._max_sessions = CROWD
     crowd = Crowd(house, site)
-    async with asyncio.timeout(400):
-        await asyncio.gather(*(crowd.visitor(number) for number in range(CROWD)))
+    async with asyncio.timeout(WHOLE_S), asyncio.TaskGroup() as all_of_them:
+        for number in range(CROWD):
+            all_of_them.create_task(crowd.visitor(number))
+        await asyncio.to_thread(hub.until, lambda: crowd.inside == PLACES)
+        yield crowd
     await house.close()
-    return crowd
 
 
 async def test_all_are_served_in_turn(tmp_path: Path, hub: Hub, site: PageServer) -> None:
-    crowd = await crowded(tmp_path, hub, site)
-    assert crowd.served == CROWD
-    assert any("8 of 8 places are taken" in said for said in crowd.queue)
+    async with crowded(tmp_path, hub, site) as crowd:
+        async with crowd.house.agent() as other:
+            said = await other.text("get_running_browsers")
+        assert f"endpoint grid: {PLACES} browsers and {CROWD - PLACES} asked for, {PLACES} sessions" in said
+        crowd.open.set()
+    assert crowd.ends == ["served"] * CROWD
+    assert any(f"{PLACES} of {PLACES} places are taken" in said for said in crowd.queue)
     await asyncio.to_thread(hub.until, lambda: not hub.sessions(), 60)
+
+
+async def test_a_node_dies_on_the_way(tmp_path: Path, hub: Hub, site: PageServer) -> None:
+    async with crowded(tmp_path, hub, site) as crowd:
+        hub.kill(hub.nodes[0])
+        crowd.open.set()
+    assert Counter(crowd.ends) == {"browser_gone": PLACES // 2, "served": CROWD - PLACES // 2}

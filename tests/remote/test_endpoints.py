@@ -1,6 +1,7 @@
 """Sessions in a browser that somebody else runs: found by a name, apart from each other, and nothing else is touched."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,22 @@ async def test_cookies_are_apart(lab: House, site: PageServer) -> None:
         await one.call("set_cookie", name="who", value="one", url=site.url(""))
         assert "who=one" in await one.js("document.cookie")
         assert await other.js("document.cookie") == ""
+
+
+@promise("B03")
+async def test_it_is_among_the_running_browsers(lab: House, site: PageServer) -> None:
+    async with lab.agent() as one, lab.agent() as two:
+        for agent in (one, two):
+            await agent.call("navigate", url=site.url("small.html"))
+        await two.call("new_tab", url=site.url("small.html"))
+        told = (await one.call("get_running_browsers"))["browsers"]
+        (row,) = [row for row in told if row.get("endpoint") == "lab"]
+        since = row.pop("since")
+        assert row == {
+            "browser": "remote", "endpoint": "lab", "browsers": 1, "waiting": 0, "sessions": 2, "tabs": 3
+        }  # fmt: skip
+        assert 0 < since <= time.time() * 1000
+        assert "endpoint lab: 1 browser, 2 sessions, 3 tabs" in await one.text("get_running_browsers")
 
 
 async def test_only_our_own_tabs(lab: House, afar: Afar, site: PageServer) -> None:

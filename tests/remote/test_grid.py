@@ -143,6 +143,20 @@ async def _patient(agent: Agent, url: str) -> str:
     raise AssertionError(said)
 
 
+async def test_a_grid_that_starts_anew(afield: House, hub: Hub, site: PageServer) -> None:
+    """Who worked in it is told at once; nobody gets a browser while it is away, and everybody does when it is back."""
+    async with afield.agent() as one, afield.agent() as two:
+        await one.call("navigate", url=site.url("small.html"))
+        waiting = asyncio.create_task(one.call("wait_for", text="never", timeout_ms=15_000))
+        await asyncio.wait([waiting], timeout=0.1)
+        hub.stop_hub()
+        assert await _code(waiting) == "browser_gone"
+        assert "connection refused" in (await fails(two, "browser_gone", "open_session")).message
+        await asyncio.to_thread(hub.start)
+        await two.call("open_session")
+        assert (await two.call("navigate", url=site.url("small.html")))["title"] == "Small"
+
+
 async def test_no_grid_there(afield: House) -> None:
     afield.elsewhere.configure([], Grid("http://127.0.0.1:9"))
     async with afield.agent() as agent:

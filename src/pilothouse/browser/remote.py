@@ -9,7 +9,8 @@ import contextlib
 import itertools
 import logging
 import re
-from collections import deque
+import time
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -74,6 +75,15 @@ class Wish(NamedTuple):
     allowed: tuple[str, ...] = ()
 
 
+class Place(NamedTuple):
+    """What a source has given now: `waiting` browsers were asked for and have not come; `since` is the oldest's."""
+
+    name: str
+    browsers: int
+    waiting: int
+    since: float
+
+
 class RemoteBrowser(Browser):
     def __init__(self, far: Far, name: str, *, share: bool) -> None:
         super().__init__(far.connection)
@@ -81,6 +91,7 @@ class RemoteBrowser(Browser):
         self.name = name
         self.share = share
         self.folder = far.downloads
+        self.since = time.time()
         self._asked_at = 0.0
         self._releasing: asyncio.Task[None] | None = None
         self._lingering: asyncio.TimerHandle | None = None
@@ -245,7 +256,7 @@ class Remotes:
         self._shared: dict[Source, asyncio.Task[RemoteBrowser]] = {}
         self._left: dict[Source, deque[asyncio.Task[RemoteBrowser]]] = {}
         self._every: set[RemoteBrowser] = set()
-        self._coming = 0
+        self._coming: Counter[str] = Counter()
         self._closing = False
 
     def pick(self, name: str) -> str:
@@ -290,10 +301,16 @@ class Remotes:
     @property
     def waiting(self) -> int:
         """How many browsers were asked for and have not come."""
-        return self._coming
+        return self._coming.total()
 
-    def running(self) -> list[RemoteBrowser]:
-        return [one for one in self._every if one.alive]
+    def places(self) -> list[Place]:
+        """Where there are browsers, or will be."""
+        running = [one for one in self._every if one.usable]
+        return [self._place(name, running) for name in sorted({*+self._coming, *(one.name for one in running)})]
+
+    def _place(self, name: str, running: list[RemoteBrowser]) -> Place:
+        its = [one.since for one in running if one.name == name]
+        return Place(name, len(its), self._coming[name], min(its, default=time.time()))
 
     async def close(self) -> None:
         """Give all of them back."""
@@ -368,11 +385,11 @@ class Remotes:
         return task.result()
 
     async def _connected(self, source: Source) -> RemoteBrowser:
-        self._coming += 1
+        self._coming[source.name] += 1
         try:
             far = await source.connect()
         finally:
-            self._coming -= 1
+            self._coming[source.name] -= 1
         browser = RemoteBrowser(far, source.name, share=source.share)
         self._every.add(browser)
         browser.connection.closed.add_done_callback(lambda _: self._every.discard(browser))

@@ -187,6 +187,11 @@ class Sessions:
         kinds = [(one, one.options) for one in self._open.values()]
         return [one for one, its in kinds if its.browser == "isolated" and (its.headless is not False) == headless]
 
+    def elsewhere(self, endpoint: str) -> list[Session]:
+        """Those that have a browser of that endpoint; who still waits for one has no tab."""
+        kinds = [(one, one.options) for one in self._open.values()]
+        return [one for one, its in kinds if (its.browser, its.profile) == ("remote", endpoint) and one.tabs]
+
     def every(self) -> list[Session]:
         return list(self._open.values())
 

@@ -45,6 +45,9 @@ def site() -> Iterator[PageServer]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--through", choices=["launched", *THROUGH], default="launched", help="agents' kind of browser")
+    parser.addoption(
+        "--crowd", type=int, default=16, help="sessions that are asked of a Grid at once (40: two minutes)"
+    )
 
 
 @pytest.fixture(scope="session")

@@ -64,4 +64,5 @@ async def test_a_short_deadline_tells_the_truth_too(tmp_path: Path, afar: Afar, 
             line.cut = True
             failure = await fails(agent, "browser_gone", "evaluate_js", expression="1", timeout_ms=7000)
             assert "has been heard of the browser at lab" in failure.message
+            line.cut = False  # so that its end is quick
         await house.close()

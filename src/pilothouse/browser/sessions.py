@@ -393,7 +393,7 @@ class OwnSessions:
                 )
             asked = (not headed) if headless is None else headless
             return msgspec.structs.replace(self.defaults, browser=browser, profile="", headless=asked)
-        name = profile or self.defaults.profile
+        name = profile or (self.defaults.profile if self.defaults.browser == "profile" else "")
         if not name:
             raise Failure("bad_request", "say which profile", suggestions=["list_profiles shows them"])
         if self._sessions.browsers is None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse.browser import remote
 from pilothouse.call import Defaults
 from pilothouse.config import Endpoint
 from tests.browser.looking import fails
@@ -170,4 +171,23 @@ async def test_nobody_there_is_told_without_the_address(tmp_path: Path, site: Pa
         assert "lab" in failure.message
         assert "127.0.0.1" not in failure.message + str(failure.suggestions)
         assert "token-abcdef" not in failure.message
+    await house.close()
+
+
+async def test_a_shared_browser_stays_while_somebody_is_in_it(
+    tmp_path: Path, afar: Afar, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is let go some time after the last session, however many have left before."""
+    monkeypatch.setattr(remote, "LINGER_S", 0.3)
+    house = furnished(tmp_path, Endpoint("lab", afar.url))
+    async with house.agent() as agent:
+        for _ in range(3):
+            await agent.call("navigate", url=site.url("small.html"))
+            await agent.call("close_session")
+        await agent.call("navigate", url=site.url("small.html"))
+        (browser,) = house.remotes._every
+        await fails(agent, "timeout", "wait_for", text="never", timeout_ms=700)
+        assert browser.usable
+    async with asyncio.timeout(5):
+        await browser.connection.closed
     await house.close()

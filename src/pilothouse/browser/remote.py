@@ -93,8 +93,8 @@ class RemoteBrowser(Browser):
         self.folder = far.downloads
         self.since = time.time()
         self._asked_at = 0.0
+        self._moving_in = 0
         self._releasing: asyncio.Task[None] | None = None
-        self._lingering: asyncio.TimerHandle | None = None
         self._pulse = asyncio.create_task(self._feel_pulse())
         # A connection that broke leaves a browser behind that nobody drives.
         self.connection.closed.add_done_callback(lambda _: self.release())
@@ -118,6 +118,7 @@ class RemoteBrowser(Browser):
 
     async def open_far_context(self, gateway: Gateway, proxy: str) -> "RemoteContext":
         through: dict[str, Any] = {"proxyServer": proxy, "proxyBypassList": "<-loopback>"} if proxy else {}
+        self._moving_in += 1
         try:
             reply = await self.root.send("Target.createBrowserContext", disposeOnDetach=True, **through)
         except ProtocolError as error:
@@ -126,18 +127,22 @@ class RemoteBrowser(Browser):
                 f"the browser at {self.name} gives no context of its own to a session ({error.reason[:100]})",
                 suggestions=["use an endpoint of a desktop Chrome or Chromium", 'or browser="isolated"'],
             ) from None
+        finally:
+            self._moving_in -= 1
         context = RemoteContext(self, reply["browserContextId"], gateway, HELD if proxy else UNHELD)
         self._contexts[context.id] = context
-        if self._lingering:
-            self._lingering.cancel()
         return context
 
     def forget(self, context: Context) -> None:
         super().forget(context)
-        if not self._contexts and not self.share:
+        if not self.share:
+            self._leave()
+        elif self.alive:
+            asyncio.get_running_loop().call_later(LINGER_S, self._leave)
+
+    def _leave(self) -> None:
+        if not self._contexts and not self._moving_in:
             self.release()
-        elif not self._contexts and self.alive:
-            self._lingering = asyncio.get_running_loop().call_later(LINGER_S, self.release)
 
     def _attached(self, params: dict[str, Any]) -> None:
         """What others do in this browser is theirs."""

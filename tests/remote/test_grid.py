@@ -16,7 +16,7 @@ from tests.remote.afar import furnished
 from tests.remote.hub import Hub, grid
 from tests.server import PageServer
 
-pytestmark = [promise("H01", "B01"), pytest.mark.alone]
+pytestmark = promise("H01", "B01")
 
 SEE_S = 20
 

@@ -12,7 +12,7 @@ from tests.promises import promise
 from tests.remote.afar import furnished
 from tests.remote.stub import stub_grid
 
-pytestmark = [promise("H01", "B08"), pytest.mark.alone]
+pytestmark = promise("H01", "B08")
 
 MANY = 2000
 AT_ONCE = 200

@@ -4,8 +4,6 @@ import asyncio
 import time
 from pathlib import Path
 
-import pytest
-
 from pilothouse.config import Grid
 from tests.house import House
 from tests.promises import promise
@@ -24,7 +22,7 @@ async def opened(house: House, number: int, at_once: asyncio.Semaphore) -> str:
     return answer.data["error"]["code"] if answer.failed else "ok"
 
 
-async def test_it_degrades_by_refusing(tmp_path: Path, record_property: object) -> None:
+async def test_it_degrades_by_refusing(tmp_path: Path) -> None:
     async with stub_grid(MANY) as stub:
         house = furnished(tmp_path, grid=Grid(stub.url))
         house.sessions._max_sessions = MANY - 100

@@ -30,7 +30,7 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEv
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Hostile pages burn all they can get, and our deadlines must hold meanwhile."""
-    if table := TABLES.get(config.getoption("--through")):
+    if table := TABLES.get(str(config.getoption("--through"))):
         mark(items, table.DIFFERS, table.NOT_MEANT)
     for item in items:
         if HOSTILE in item.path.parents:
@@ -53,7 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 async def house(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> AsyncIterator[House]:
     home: Path = tmp_path_factory.mktemp("house")
-    if kind := THROUGH.get(pytestconfig.getoption("--through")):
+    if kind := THROUGH.get(str(pytestconfig.getoption("--through"))):
         async with kind(home) as one:
             yield one
         return

@@ -30,7 +30,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 
 @pytest.fixture
 def many(pytestconfig: pytest.Config) -> int:
-    return int(pytestconfig.getoption("--crowd"))
+    return int(str(pytestconfig.getoption("--crowd")))
 
 
 class Crowd:

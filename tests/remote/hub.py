@@ -22,6 +22,8 @@ ROOT = Path(__file__).parents[2]
 START_S = 60
 CHROME = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage"]
 STEREOTYPE = json.dumps({"browserName": "chrome"})
+# A run of tests that is broken off leaves no Grid behind.
+WITH_US = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
 
 
 def jar() -> Path:
@@ -120,19 +122,9 @@ class Hub:
             return None
 
     def _java(self, *arguments: str) -> "subprocess.Popen[bytes]":
-        command = [
-            "java",
-            "-Xmx256m",
-            "-XX:TieredStopAtLevel=1",
-            "-jar",
-            str(jar()),
-            arguments[0],
-            "--host",
-            "127.0.0.1",
-        ]
-        log = (self.folder / f"{arguments[0]}-{len(self.nodes)}.log").open("ab")
-        with log:
-            return subprocess.Popen([*command, *arguments[1:]], stdout=log, stderr=log, start_new_session=True)
+        java = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-jar", str(jar()), arguments[0], "--host", "127.0.0.1"]
+        with (self.folder / f"{arguments[0]}-{len(self.nodes)}.log").open("ab") as log:
+            return subprocess.Popen([*WITH_US, *java, *arguments[1:]], stdout=log, stderr=log, start_new_session=True)
 
 
 @contextlib.contextmanager

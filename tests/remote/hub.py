@@ -49,6 +49,7 @@ class Hub:
         self.nodes: list[subprocess.Popen[bytes]] = []
         self._hub: subprocess.Popen[bytes] | None = None
         self._buses = free_port(), free_port()
+        self._ports: dict[subprocess.Popen[bytes], int] = {}
 
     def config(self, **changes: Any) -> Grid:
         return Grid(**{"url": self.url, "capabilities": {"goog:chromeOptions": {"args": CHROME}}, **changes})
@@ -74,24 +75,27 @@ class Hub:
             "--subscribe-events",
             f"tcp://127.0.0.1:{subscribe}",
         ]
+        port = free_port()
         node = self._java(
-            "node", "--port", str(free_port()), *events, "--detect-drivers", "false", "--max-sessions", str(slots),
+            "node", "--port", str(port), *events, "--detect-drivers", "false", "--max-sessions", str(slots),
             "--override-max-sessions", "true", "--heartbeat-period", "5", "--driver-configuration",
             "display-name=chrome", f"max-sessions={slots}", f"stereotype={STEREOTYPE}", f"webdriver-executable={driver}",
         )  # fmt: skip
         self.nodes.append(node)
+        self._ports[node] = port
         return node
 
     def until_ready(self, nodes: int) -> None:
         self.until(lambda: len((self._status() or {}).get("nodes", [])) == nodes and self._status()["ready"])  # type: ignore[index]
 
-    def sessions(self) -> list[str]:
-        return [one["sessionId"] for one in self.told()]
+    def sessions(self, node: "subprocess.Popen[bytes] | None" = None) -> list[str]:
+        return [one["sessionId"] for one in self.told(node)]
 
-    def told(self) -> list[dict[str, Any]]:
-        """What the hub says of the sessions that it has."""
-        slots = [slot for node in (self._status() or {}).get("nodes", []) for slot in node["slots"]]
-        return [slot["session"] for slot in slots if slot["session"]]
+    def told(self, only: "subprocess.Popen[bytes] | None" = None) -> list[dict[str, Any]]:
+        """What the hub says of the sessions that it has, of all nodes or of one."""
+        nodes = (self._status() or {}).get("nodes", [])
+        its = [node for node in nodes if only is None or node["uri"].endswith(f":{self._ports[only]}")]
+        return [slot["session"] for node in its for slot in node["slots"] if slot["session"]]
 
     def kill(self, process: "subprocess.Popen[bytes]") -> None:
         """With its drivers and browsers, as a machine that loses power."""

@@ -94,4 +94,4 @@ async def test_all_are_served_in_turn(tmp_path: Path, hub: Hub, site: PageServer
         crowd.open.set()
     assert Counter(crowd.ends) == {"browser_gone": PLACES // 2, "served": many - PLACES // 2}
     assert any(f"{PLACES} of {PLACES} places are taken" in said for said in crowd.queue)
-    await asyncio.to_thread(hub.until, lambda: not hub.sessions(), 60)
+    await asyncio.to_thread(hub.until, lambda: not hub.sessions(hub.nodes[1]), 20)

@@ -191,3 +191,12 @@ async def test_a_shared_browser_stays_while_somebody_is_in_it(
     async with asyncio.timeout(5):
         await browser.connection.closed
     await house.close()
+
+
+@promise("B08")
+async def test_what_it_costs_is_not_counted_here(lab: House, site: PageServer) -> None:
+    """Its processes are another machine's, where the same numbers mean others."""
+    async with lab.agent() as agent:
+        await agent.call("navigate", url=site.url("small.html"))
+        await lab.sessions.warden.look()
+        assert lab.sessions.warden.costs == []

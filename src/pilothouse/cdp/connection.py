@@ -69,6 +69,10 @@ class Channel:
         self._children: set[str] = set()
         self._complained: set[str] = set()
 
+    @property
+    def connection(self) -> "Connection":
+        return self._connection
+
     def post(
         self, method: str, *, timeout: float = CALL_TIMEOUT_S, steadfast: bool = False, **params: Any
     ) -> asyncio.Future[dict[str, Any]]:

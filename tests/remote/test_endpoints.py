@@ -181,7 +181,7 @@ async def test_a_shared_browser_stays_while_somebody_is_in_it(
     monkeypatch.setattr(remote, "LINGER_S", 0.3)
     house = furnished(tmp_path, Endpoint("lab", afar.url))
     async with house.agent() as agent:
-        for _ in range(3):
+        for _ in range(6):
             await agent.call("navigate", url=site.url("small.html"))
             await agent.call("close_session")
         await agent.call("navigate", url=site.url("small.html"))
@@ -190,6 +190,19 @@ async def test_a_shared_browser_stays_while_somebody_is_in_it(
         assert browser.usable
     async with asyncio.timeout(5):
         await browser.connection.closed
+    await house.close()
+
+
+async def test_one_that_comes_when_nobody_wants_it_is_let_go(
+    tmp_path: Path, afar: Afar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "LINGER_S", 0.1)
+    house = furnished(tmp_path, Endpoint("lab", afar.url))
+    source = house.elsewhere.sources()["lab"]
+    browser = await house.remotes._connected(source)
+    async with asyncio.timeout(5):
+        await browser.connection.closed
+    assert house.remotes.places() == []
     await house.close()
 
 

@@ -11,7 +11,7 @@ import logging
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -94,6 +94,7 @@ class RemoteBrowser(Browser):
         self.since = time.time()
         self._asked_at = 0.0
         self._moving_in = 0
+        self._lingering: asyncio.TimerHandle | None = None
         self._releasing: asyncio.Task[None] | None = None
         self._pulse = asyncio.create_task(self._feel_pulse())
         # A connection that broke leaves a browser behind that nobody drives.
@@ -118,7 +119,6 @@ class RemoteBrowser(Browser):
 
     async def open_far_context(self, gateway: Gateway, proxy: str) -> "RemoteContext":
         through: dict[str, Any] = {"proxyServer": proxy, "proxyBypassList": "<-loopback>"} if proxy else {}
-        self._moving_in += 1
         try:
             reply = await self.root.send("Target.createBrowserContext", disposeOnDetach=True, **through)
         except ProtocolError as error:
@@ -127,18 +127,30 @@ class RemoteBrowser(Browser):
                 f"the browser at {self.name} gives no context of its own to a session ({error.reason[:100]})",
                 suggestions=["use an endpoint of a desktop Chrome or Chromium", 'or browser="isolated"'],
             ) from None
-        finally:
-            self._moving_in -= 1
         context = RemoteContext(self, reply["browserContextId"], gateway, HELD if proxy else UNHELD)
         self._contexts[context.id] = context
         return context
 
+    @contextlib.contextmanager
+    def kept(self) -> Generator[None]:
+        """It stays while somebody moves in."""
+        self._moving_in += 1
+        try:
+            yield
+        finally:
+            self._moving_in -= 1
+            self.linger()
+
     def forget(self, context: Context) -> None:
         super().forget(context)
-        if not self.share:
-            self._leave()
-        elif self.alive:
-            asyncio.get_running_loop().call_later(LINGER_S, self._leave)
+        self.linger()
+
+    def linger(self) -> None:
+        """It goes when nobody has been in it for a while; at once, if no other session may have it."""
+        if self._lingering:
+            self._lingering.cancel()
+        if self.alive and not self._contexts and not self._moving_in:
+            self._lingering = asyncio.get_running_loop().call_later(LINGER_S if self.share else 0, self._leave)
 
     def _leave(self) -> None:
         if not self._contexts and not self._moving_in:
@@ -288,18 +300,17 @@ class Remotes:
             raise Failure("browser_gone", f"the endpoint {name} is not there any more", suggestions=["open_session"])
         self._check(wish)
         browser = await (self._shared_browser(source, progress) if source.share else self._own(source, progress))
-        context = None
-        gateway, proxy = await self._way_out(wish)
+        with browser.kept():
+            gateway, proxy = await self._way_out(wish)
+            try:
+                context = await browser.open_far_context(gateway, proxy)
+            except BaseException:
+                gateway.close()
+                raise
         try:
-            context = await browser.open_far_context(gateway, proxy)
             await context.open_tab()
         except BaseException:
-            if context:
-                _hold(context.close())
-            else:
-                gateway.close()
-                if not source.share:
-                    browser.release()
+            _hold(context.close())
             raise
         return context
 
@@ -345,6 +356,8 @@ class Remotes:
         task = self._shared.get(source)
         if task is None or (task.done() and not _is_up(task)):
             task = self._shared[source] = asyncio.create_task(self._connected(source))
+        if task.done():  # at once: it may be about to be let go
+            return task.result()
         return await self._awaited(source, task, progress)
 
     async def _own(self, source: Source, progress: Progress | None) -> RemoteBrowser:
@@ -411,6 +424,8 @@ class Remotes:
         except BaseException:
             browser.release()
             raise
+        if source.share:
+            browser.linger()  # who asked for it may have left
         return browser
 
 

@@ -71,6 +71,9 @@ async def test_it_is_among_the_running_browsers(lab: House, site: PageServer) ->
         }  # fmt: skip
         assert 0 < since <= time.time() * 1000
         assert "endpoint lab: 1 browser, 2 sessions, 3 tabs" in await one.text("get_running_browsers")
+        numbers = {(it.name, it.labels): it.value for it in await lab.gate.samples()}
+        assert numbers["endpoint_browsers", (("endpoint", "lab"),)] == 1
+        assert numbers["endpoint_waiting", (("endpoint", "lab"),)] == 0
 
 
 async def test_only_our_own_tabs(lab: House, afar: Afar, site: PageServer) -> None:

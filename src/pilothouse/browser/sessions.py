@@ -23,7 +23,7 @@ from pilothouse.browser.browser import Context
 from pilothouse.browser.browsers import Browsers, Wish
 from pilothouse.browser.folders import Folders
 from pilothouse.browser.pool import Pool
-from pilothouse.browser.remote import Progress, Remotes
+from pilothouse.browser.remote import Place, Progress, Remotes
 from pilothouse.browser.remote import Wish as FarWish
 from pilothouse.browser.session import AS_IT_IS, Options, Session
 from pilothouse.browser.shared import Shared
@@ -50,6 +50,7 @@ class Census(msgspec.Struct, frozen=True):
     tabs: int
     waiting: int
     browsers: list[Cost]
+    places: list[Place]
 
 
 class Sessions:
@@ -149,7 +150,8 @@ class Sessions:
 
     async def census(self) -> Census:
         tabs = [tab for session in self._open.values() for tab in session.tabs]
-        return Census(len(self._open), len(tabs), sum(tab.turn.waiting for tab in tabs), self.warden.costs)
+        places = self.remotes.places() if self.remotes else []
+        return Census(len(self._open), len(tabs), sum(tab.turn.waiting for tab in tabs), self.warden.costs, places)
 
     @property
     def in_use(self) -> int:

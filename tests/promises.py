@@ -31,6 +31,7 @@ KEPT = {
     "A21": 'Frames: list, switch, back to main; refs from any frame work without switching',
     "A22": 'Touch (tap, swipe), PDF, cookies, local and session storage, file upload (path inside declared ',
     "A23": 'Storage state (cookies and storage) can be saved under a name, encrypted at rest (key from the ',
+    "B01": 'Four kinds of browser behind one interface',
     "B02": 'Profiles',
     "B03": 'launch_browser, kill_browser, get_running_browsers; Chrome is found on Linux, macOS and Windows',
     "B04": 'Chrome arguments from users are checked against an allow-list',
@@ -77,10 +78,11 @@ KEPT = {
     "F02": 'It relays CDP for the tabs the user shares (one tab, a tab group, or all), reconnects with expo',
     "F03": 'Nothing queued while offline runs later: commands carry a deadline',
     "F06": 'Popup with status; badge; the user can stop everything at once',
+    "H01": 'Browsers on many machines through Selenium Grid (an existing engine, nothing of our own)',
+    "H02": 'Any other CDP endpoint (ws://, wss://, with headers) works the same',
 }
 # Kept in part: their tests are welcome, their absence is no fault yet.
 LATER = {
-    "B01": 'Four kinds of browser behind one interface',
     "C03": 'The three browser_debug_ tools of seed 000 with their schemas',
     "D07": 'A pending approval can be answered in the side panel, the dashboard, the CLI, or by the MCP cli',
     "D14": 'Policies can be edited live (file, dashboard, side panel) without a restart; a bad edit is refu',
@@ -98,8 +100,6 @@ LATER = {
     "G06": 'The signaling hub verifies the token, checks that the caller owns the cocoon, keeps active tabs',
     "G07": 'browser_debug_list_tabs, browser_debug_get_network, browser_debug_get_console with all their fi',
     "G08": 'The hub can be remote',
-    "H01": 'Browsers on many machines through Selenium Grid (an existing engine, nothing of our own)',
-    "H02": 'Any other CDP endpoint (ws://, wss://, with headers) works the same',
     "H03": 'A recorded session replays without a model, and exports as a Playwright test (Python)',
     "H04": 'Performance',
 }

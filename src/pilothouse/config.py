@@ -176,6 +176,81 @@ class Profile(msgspec.Struct, frozen=True):
     ] = []
 
 
+class Endpoint(msgspec.Struct, frozen=True):
+    name: Annotated[
+        str,
+        Meta(
+            pattern="^(?!grid$)[a-z0-9][a-z0-9_-]{0,63}$",
+            description="By what agents call it: letters, digits, - and _; grid is the Selenium Grid's.",
+        ),
+    ]
+    url: Annotated[
+        str,
+        Meta(
+            max_length=2000,
+            pattern=r"^(ws|wss|http|https)://[^\s/?#@]+([/?]\S*)?$",
+            description="The browser's WebSocket (ws, wss), or where /json/version tells it (http, https).",
+        ),
+    ] = "http://127.0.0.1:9222"
+    headers: Annotated[
+        dict[str, str],
+        Meta(description="Headers to send; secret:NAME in one, or in url, stands for a registered secret."),
+    ] = {}
+    share: Annotated[
+        bool,
+        Meta(description="All sessions over one connection, each in a context of its own; else one connection each."),
+    ] = True
+    downloads: Annotated[
+        str,
+        Meta(max_length=1000, description="A folder of that machine for downloads; empty is in its browser's data."),
+    ] = ""
+
+
+class Grid(msgspec.Struct, frozen=True):
+    url: Annotated[
+        str,
+        Meta(
+            max_length=2000,
+            pattern=r"^$|^https?://[^\s?#@]+$",
+            description="Address of a Selenium Grid; empty is none.",
+        ),
+    ] = ""
+    username: Annotated[str, Meta(max_length=200, description="Who we are for the Grid's router, if it asks.")] = ""
+    password: Annotated[
+        str, Meta(max_length=2000, description="Its password; secret:NAME stands for a registered secret.")
+    ] = ""
+    capabilities: Annotated[
+        dict[str, Any], Meta(description="What is asked of the Grid beside browserName = chrome.")
+    ] = {}
+    share: Annotated[
+        bool, Meta(description="All sessions are contexts in one browser of the Grid, instead of a browser each.")
+    ] = False
+    queue_s: Annotated[
+        float, Meta(gt=0, le=86_400, description="Seconds after which a place in the Grid's queue is given up.")
+    ] = 300
+    keep_alive_s: Annotated[
+        float,
+        Meta(ge=1, le=3_600, description="Seconds between signs of life; well below the Grid's session time-out."),
+    ] = 30
+
+
+class Sluice(msgspec.Struct, frozen=True):
+    advertise: Annotated[
+        str,
+        Meta(
+            pattern=r"^$|^[A-Za-z0-9.:-]+$",
+            description="How browsers elsewhere reach this machine's gateways; empty: they go out by themselves.",
+        ),
+    ] = ""
+    listen: Annotated[
+        str, Meta(max_length=100, description="Address that their gateways listen on; empty is every one.")
+    ] = ""
+    nodes: Annotated[
+        list[str],
+        Meta(description="Addresses or networks (10.0.0.0/8) that may use those gateways; others are cut off."),
+    ] = []
+
+
 class Config(msgspec.Struct, frozen=True):
     server: Server = Server()
     browser: Browser = Browser()
@@ -183,9 +258,12 @@ class Config(msgspec.Struct, frozen=True):
     snapshot: Snapshot = Snapshot()
     files: Files = Files()
     network: Network = Network()
+    sluice: Sluice = Sluice()
+    grid: Grid = Grid()
     approvals: Approvals = Approvals()
     log: Log = Log()
     profiles: list[Profile] = []
+    endpoints: list[Endpoint] = []
 
 
 class Option(NamedTuple):
@@ -226,7 +304,7 @@ def _fields(struct: Any) -> Iterator[tuple[str, Any, Any]]:
         yield field.name, hints[field.name], default
 
 
-_TABLES: dict[str, Any] = {"profiles": Profile}
+_TABLES: dict[str, Any] = {"profiles": Profile, "endpoints": Endpoint}
 _OPTIONS = {option.name: option for option in options()}
 _SECTIONS = [name for name in Config.__struct_fields__ if name not in _TABLES]
 
@@ -288,7 +366,8 @@ def _from_tree(tree: dict[str, Any], place: str) -> Iterator[_Setting]:
 
 
 def _entries(table: str, entries: Any, place: str) -> list[dict[str, Any]]:
-    """The tables of a list, each key checked where it stands; none may be called like another."""
+    """The tables of a list, each key checked where it stands; none may be called like another, by its first key."""
+    called = _TABLES[table].__struct_fields__[0]
     keys = {option.key: option for option in table_keys() if option.section == table}
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in cast(list[Any], entries)):
         raise Failure("bad_request", f"{place}: {table} is a list; write [[{table}]] and its keys below")
@@ -299,10 +378,10 @@ def _entries(table: str, entries: Any, place: str) -> list[dict[str, Any]]:
             if key not in keys:
                 raise _unknown(f"{where} has no key {key}", key, keys)
             _check(keys[key], value, f"{where}: {key}")
-        if "id" not in entry:
-            raise Failure("bad_request", f"{where}: it needs an id")
-        if (first := seen.setdefault(entry["id"], number)) != number:
-            raise Failure("bad_request", f"{where}: its id {entry['id']} is that of no. {first}")
+        if called not in entry:
+            raise Failure("bad_request", f"{where}: it needs {'an' if called == 'id' else 'a'} {called}")
+        if (first := seen.setdefault(entry[called], number)) != number:
+            raise Failure("bad_request", f"{where}: its {called} {entry[called]} is that of no. {first}")
     return cast(list[dict[str, Any]], entries)
 
 

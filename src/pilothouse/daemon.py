@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ import pilothouse.tools
 from pilothouse import __version__, instance, log
 from pilothouse.browser.browsers import Browsers
 from pilothouse.browser.pool import Pool
+from pilothouse.browser.remote import Remotes
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.shared import Shared
 from pilothouse.browser.terms import Terms
@@ -36,7 +37,7 @@ from pilothouse.browser.warden import Bounds
 from pilothouse.call import Defaults
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
-from pilothouse.config import Config, Limits, Server, load
+from pilothouse.config import Config, Endpoint, Limits, Server, load
 from pilothouse.doors.approvals import approval_routes
 from pilothouse.doors.bridge import BridgeDoor
 from pilothouse.doors.commands import CommandDoor
@@ -67,11 +68,12 @@ from pilothouse.guard.redact import redact_headers, redact_registered, redact_te
 from pilothouse.guard.rulebook import NAME, Rulebook, version_of
 from pilothouse.guard.rules import Rules
 from pilothouse.guard.secrets import Secrets
-from pilothouse.guard.sluice import Sluice
+from pilothouse.guard.sluice import Gateway, Network, Sluice
 from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
 from pilothouse.presence import Presence
 from pilothouse.profiles import Profiles
+from pilothouse.providers.elsewhere import Elsewhere
 from pilothouse.providers.launch import Launcher
 from pilothouse.providers.link import Links
 from pilothouse.providers.relay import Relay
@@ -185,7 +187,10 @@ async def run(
     await asyncio.to_thread(secrets.prepare)
     fixed = _fixed(home, vault, secrets, policy)
     pairing, links = Pairing(home), Links()
-    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, fixed, links)
+    elsewhere = Elsewhere(secrets.written_out)
+    _configure_elsewhere(elsewhere, settings)
+    remotes = Remotes(elsewhere.sources, _Abroad(sluice, settings) if settings.sluice.advertise else None)
+    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, fixed, links, remotes)
     sessions.on_closed = approvals.session_closed
     keys.on_change = partial(_keys_changed, audit, sessions, approvals)
     sessions.on_stopped = lambda name, ended: audit.note("agents_stopped", browser=name, by="person", sessions=ended)
@@ -234,7 +239,9 @@ async def run(
         gc.freeze()
         _announce(settings.server.host, port, str(home))
         if file and reread:
-            following.append(asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, pace))))
+            following.append(
+                asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, pace, elsewhere)))
+            )
         following.append(asyncio.create_task(_follow_policy(rulebook, policy, audit)))
         following.append(asyncio.create_task(_follow_keys(keys)))
         await presence.until_over(linger_s)
@@ -353,6 +360,7 @@ def _sessions(
     borders: Borders,
     fixed: Terms,
     links: Links,
+    remotes: Remotes,
 ) -> Sessions:
     launcher = Launcher(settings.browser, home)
     gateway = sluice.open_closed
@@ -367,11 +375,50 @@ def _sessions(
         idle_s=limits.idle_minutes * 60,
         browsers=Browsers(profiles, launcher, gateway, home / "browsers"),
         shared=_shared(links),
+        remotes=remotes,
         border=borders.open,
         terms=_terms(settings, fixed),
         bounds=_bounds(settings),
         keep_s=settings.files.keep_hours * 3600,
     )
+
+
+class _Abroad:
+    """Gateways for browsers on other machines."""
+
+    def __init__(self, sluice: Sluice, settings: Config) -> None:
+        self._sluice = sluice
+        self._told = settings.sluice
+        if not self._told.nodes:
+            raise Failure(
+                "bad_request",
+                "sluice.advertise opens gateways to other machines, and Chrome knows no password for them: "
+                "sluice.nodes has to say which machines those are",
+            )
+        try:
+            self._nodes: list[Network] = [ipaddress.ip_network(one, strict=False) for one in self._told.nodes]
+        except ValueError as error:
+            raise Failure("bad_request", f"sluice.nodes: {error}") from None
+
+    async def __call__(self, *, upstream: str = "", allowed: Sequence[str] = ()) -> tuple[Gateway, str]:
+        listen = self._told.listen or "0.0.0.0"
+        gateway = await self._sluice.open_abroad(listen, self._nodes, upstream=upstream, allowed=allowed)
+        host = self._told.advertise
+        return gateway, f"[{host}]" if ":" in host else host
+
+
+def _configure_elsewhere(elsewhere: Elsewhere, settings: Config) -> None:
+    """What stands in headers and passwords themselves is as secret as what is registered."""
+    elsewhere.configure(settings.endpoints, settings.grid)
+    told = {f"grid {name}": value for name, value in {"password": settings.grid.password}.items()}
+    told |= {key: value for one in settings.endpoints for key, value in _secrets_of(one).items()}
+    known.know("endpoints", {key: value for key, value in told.items() if len(value) >= 8 and "secret:" not in value})
+
+
+def _secrets_of(endpoint: Endpoint) -> dict[str, str]:
+    query = endpoint.url.partition("?")[2].partition("#")[0]
+    parts = {part.partition("=")[0]: part.partition("=")[2] for part in query.split("&")}
+    return {f"{key} of endpoint {endpoint.name}": value for key, value in {**endpoint.headers, **parts}.items()}
 
 
 def _terms(settings: Config, fixed: Terms) -> Terms:
@@ -420,8 +467,9 @@ async def _follow_policy(rulebook: Rulebook, policy: Policy, audit: Audit) -> No
     await follow_file(rulebook.path, rulebook.read, taken, called="the policy", but="", refused=refused)
 
 
-def _apply(sessions: Sessions, gate: Gate, pace: _Pace, settings: Config) -> None:
+def _apply(sessions: Sessions, gate: Gate, pace: _Pace, elsewhere: Elsewhere, settings: Config) -> None:
     """What a running house can change."""
+    _configure_elsewhere(elsewhere, settings)
     pace.configure(settings.limits.requests_per_minute)
     gate.timing.timeout_ms = settings.limits.tool_timeout_ms
     asking = settings.approvals

@@ -211,6 +211,8 @@ class Gate:
         except TimeoutError:
             raise await self.timing.too_late(visit, timeout_s) from None
         except Failure as failure:
+            if failure.code == "timeout" and visit.session and (absence := visit.session.absence):
+                raise absence from None
             if failure.code == "timeout" and tab and (why := await excuse(tab, PROBE_S)):
                 failure.message += f"; {why}"
             raise
@@ -343,13 +345,19 @@ class Gate:
             for name, field, told, kind in _OF_A_BROWSER
             for one in seen.browsers
         ]
+        elsewhere = [
+            Sample(name, getattr(one, field), told, (("endpoint", one.name),))
+            for name, field, told in _OF_A_PLACE
+            for one in seen.places
+        ]
         return [
             Sample("sessions", seen.sessions, "Open sessions."),
             Sample("tabs", seen.tabs, "Open tabs."),
             Sample("calls_waiting", seen.waiting, "Calls that wait for their turn in a tab."),
             Sample("calls_refused_total", self._rates.refused, "Calls above the rate of their key.", kind="counter"),
-            Sample("browsers", len(seen.browsers), "Running browsers."),
+            Sample("browsers", len(seen.browsers), "Running browsers on this machine."),
             *each,
+            *elsewhere,
         ]
 
     def leave(self, connection: str) -> "asyncio.Task[None]":
@@ -371,6 +379,10 @@ _OF_A_BROWSER = [
     ("browser_memory_bytes", "memory_bytes", "Memory of a browser with all its processes.", "gauge"),
     ("browser_cpu_seconds", "cpu_s", "CPU time of a browser's living processes.", "gauge"),
     ("browser_processes", "processes", "Processes of a browser.", "gauge"),
+]
+_OF_A_PLACE = [
+    ("endpoint_browsers", "browsers", "Browsers that an endpoint or the Grid has given."),
+    ("endpoint_waiting", "waiting", "Browsers that were asked for there and have not come."),
 ]
 
 

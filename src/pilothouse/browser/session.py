@@ -140,7 +140,7 @@ class Session:
                 self._name(tab)
             self.current = context.foremost()
             if again and self.current:
-                lost = "its tabs are" if self.options.profile else "tabs and cookies are"
+                lost = "its tabs are" if self.options.browser in ("profile", "extension") else "tabs and cookies are"
                 self.report("browser", self.current.name, f"the browser ended and was started anew: {lost} gone")
 
     def has_tab(self, name: str) -> bool:

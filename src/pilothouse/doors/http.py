@@ -82,9 +82,10 @@ def build_app(
 
 def allowed_hosts(port: int, more: Iterable[str] = ()) -> frozenset[str]:
     """Every value of a Host header that means this server; names without a port get ours."""
-    names = ["127.0.0.1", "localhost", "[::1]", *more]
+    names = ["127.0.0.1", "localhost", "[::1]", *(name.lower() for name in more)]
     hosts = {name if _has_port(name) else f"{name}:{port}" for name in names}
-    return frozenset(hosts | set(names) if port == 80 else hosts)
+    # Whoever calls a scheme's own port leaves it out.
+    return frozenset(hosts | {host.rpartition(":")[0] for host in hosts if host.endswith((":80", ":443"))})
 
 
 def _has_port(name: str) -> bool:

@@ -1,6 +1,8 @@
 // The service worker: it registers every listener at once, so that Chrome wakes it for each, and puts the modules together.
 
 import * as connection from './connection.js';
+import * as debug from './debug.js';
+import * as hold from './debug-hold.js';
 import * as downloads from './downloads.js';
 import { keep, kept, recall } from './memory.js';
 import { answer } from './page.js';
@@ -27,14 +29,18 @@ sharing.wire({
   onChange: state.show,
 });
 relay.onAttachments(state.show);
+relay.shareWith({ has: hold.isOursAlone, stepAside: debug.stepAside, stepBack: debug.stepBack });
+hold.wire({ isAgents: (tabId) => relay.targetOf(tabId) !== undefined });
 connection.listen({ hello, onWelcome, onCommand: verbs.run, onLost, onRefused });
 
 const ready = recall()
+  .then(debug.recall)
   .then(sharing.rebuild)
   .then(relay.rebuild)
   .then(() => {
     awaitReturn();
     connection.connect();
+    debug.start();
     state.show();
   });
 void keepWatch();
@@ -89,11 +95,13 @@ chrome.debugger.onEvent.addListener((source, method, params) => {
     downloads.began(source.tabId, /** @type {any} */ (params).url);
   }
   relay.heard(source, method, params);
+  debug.heard(source, method, params);
 });
 
 chrome.debugger.onDetach.addListener(async (source, reason) => {
   await ready;
   relay.lostTab(source, reason);
+  debug.lostTab(source, reason);
   // Cancel on Chrome's bar: the person wants an end, of everything.
   if (reason === 'canceled_by_user') await stopEverything('bar');
 });
@@ -108,12 +116,14 @@ chrome.webNavigation.onCreatedNavigationTarget.addListener(async ({ tabId, sourc
 });
 chrome.tabs.onUpdated.addListener(async (tabId, change, tab) => {
   await ready;
+  if (change.title !== undefined) debug.retitled(tabId, change.title);
   if (change.groupId !== undefined) sharing.regrouped(tab);
   sharing.consider(tab);
 });
 chrome.tabs.onRemoved.addListener(async (tabId) => {
   await ready;
   sharing.remove(tabId, 'closed');
+  debug.closed(tabId);
 });
 chrome.tabs.onActivated.addListener(async ({ windowId }) => {
   await ready;
@@ -127,6 +137,15 @@ chrome.tabGroups.onUpdated.addListener(async ({ id }) => {
   await ready;
   await sharing.groupChanged(id);
 });
+const PAGES = { urls: ['<all_urls>'], types: /** @type {['main_frame']} */ (['main_frame']) }; // of those that we may see
+chrome.webRequest.onBeforeRequest.addListener((details) => void ready.then(() => debug.requested(details)), PAGES);
+chrome.webRequest.onResponseStarted.addListener(
+  (details) => void ready.then(() => debug.answered(details)), PAGES, ['responseHeaders'],
+);
+chrome.webRequest.onErrorOccurred.addListener((details) => void ready.then(() => debug.failed(details)), PAGES);
+chrome.webNavigation.onCommitted.addListener((details) => void ready.then(() => debug.committed(details)));
+chrome.webNavigation.onHistoryStateUpdated.addListener((details) => void ready.then(() => debug.moved(details)));
+chrome.webNavigation.onReferenceFragmentUpdated.addListener((details) => void ready.then(() => debug.moved(details)));
 chrome.downloads.onCreated.addListener(downloads.created);
 chrome.downloads.onChanged.addListener(downloads.changed);
 
@@ -147,5 +166,6 @@ void chrome.alarms.create(ALARM, { periodInMinutes: 0.5 });
 chrome.alarms.onAlarm.addListener(async () => {
   await ready;
   connection.hurry();
+  debug.hurry();
   state.show();
 });

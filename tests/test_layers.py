@@ -29,7 +29,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "profiles": {"config", "editing", "tables", "errors"},
     "cocoons": {"config", "editing", "tables", "guard", "errors"},
     "proxy": {"cocoons", "config", "guard", "errors"},
+    "users": {"config", "editing", "tables", "errors"},
     "hub": {"cocoons", "guard", "result", "errors"},
+    "alone": {"cocoons", "config", "daemon", "doors", "errors", "guard", "home", "hub", "log"},
     "providers": {"cdp", "config", "errors"},
     "browser": {"cdp", "profiles", "result", "errors"},
     "guard": {"tool", "config", "result", "tables", "written", "errors"},
@@ -92,8 +94,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "guard",
         "result",
         "admin",
+        "users",
     },
-    "admin": {"commands", "bridge", "daemon", "instance", "home", "profiles", "errors"},
+    "admin": {"alone", "commands", "bridge", "daemon", "instance", "home", "profiles", "errors"},
     "entry": {"commands", "bridge", "admin", "instance"},
 }
 KNOWS_EVERY_ROOM = {"daemon"}

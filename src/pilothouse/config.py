@@ -228,6 +228,19 @@ class Cocoon(msgspec.Struct, frozen=True):
     response_body_max_size: Annotated[BodySize | None, Meta(description=f"{_BODY_MAX} Absent is as in [proxy].")] = None
 
 
+class Hub(msgspec.Struct, frozen=True):
+    url: Annotated[
+        str,
+        Meta(
+            pattern=r"^$|^wss://[^\s/?#@]+(/[^\s?#]*)?$|^ws://(127\.0\.0\.1|localhost|\[::1\]):[0-9]+(/[^\s?#]*)?$",
+            max_length=1000,
+            description="Hub to ask for debugged tabs, such as wss://hub.example.com/signaling; empty is ours.",
+        ),
+    ] = ""
+    key: Annotated[str, Meta(max_length=200, description="The key of your user there.")] = ""
+    port: Annotated[int, Meta(ge=0, le=65535, description="Port of `pilothouse hub`; 0 picks a free one.")] = 8778
+
+
 class User(msgspec.Struct, frozen=True):
     name: Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,63}$", description="Who it is; `local` is you, here.")]
     key_sha256: Annotated[
@@ -246,6 +259,7 @@ class Config(msgspec.Struct, frozen=True):
     approvals: Approvals = Approvals()
     log: Log = Log()
     proxy: Proxy = Proxy()
+    hub: Hub = Hub()
     profiles: list[Profile] = []
     cocoons: list[Cocoon] = []
     users: list[User] = []

@@ -76,6 +76,7 @@ from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.token import Signer
 from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
+from pilothouse.hub.far import FarHub
 from pilothouse.hub.hub import Hub
 from pilothouse.presence import Presence
 from pilothouse.profiles import Profiles
@@ -210,7 +211,9 @@ async def run(
         forbidden_ports=own_ports,
         rates=rates,
     )
-    gate.hub = proxy.hub
+    far = FarHub(settings.hub.url, settings.hub.key) if settings.hub.url else None
+    known.know("hub", {"key of the hub": settings.hub.key} if settings.hub.key else {})
+    gate.hub = far or proxy.hub
     mcp = _Mcp(gate, defaults, extras)
     presence = Presence(stop)
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
@@ -229,13 +232,14 @@ async def run(
         *cocoon_routes(proxy.cocoons, audit, person),
         *extension_routes(pairing, links, bridge, audit, person, port=port),
     ]
-    signaling = SignalingDoor(proxy.hub, proxy.cocoons, pairing, keys.who)
+    signaling = SignalingDoor(proxy.hub, proxy.cocoons, pairing.who, keys.who)
     routes = [metrics_route(gate), *bridge.routes(), *signaling.routes(), *people, *rest]
     app = build_app(
         mcp.door, keys.who, port=port, hosts=hosts, routes=routes, extension=ORIGIN, insecure_no_secret=is_open
     )
     http = HttpDoor(presence.at_web(app))
-    presence.watch(local, http, sessions=lambda: sessions.in_use, browsers=lambda: links.connected)
+    browsers = lambda: links.connected + signaling.browsers
+    presence.watch(local, http, sessions=lambda: sessions.in_use, browsers=browsers)
     following: list[asyncio.Task[None]] = []
     try:
         await local.listen(Path(socket_path(home)))
@@ -260,7 +264,7 @@ async def run(
         await _close(DOORS_CLOSE_S, mcp.close, local.close)
         await _close(GATE_CLOSE_S, gate.close)  # sessions in the person's Chrome tidy up through its links
         links.close()
-        await _close(DOORS_CLOSE_S, http.close, proxy.close)
+        await _close(DOORS_CLOSE_S, http.close, proxy.close, *([far.close] if far else []))
         sluice.close()
 
 
@@ -273,7 +277,7 @@ class _Proxy:
         ports = {own_port, proxy.port}
         self.cocoons = Cocoons(file, proxy, forbidden_ports=ports)
         self._door: ProxyDoor | None = None
-        signer = Signer(_hive_secrets(keys))
+        signer = Signer(hive_secrets(keys))
         self.hub = Hub(self.cocoons, signer)
         if self._listener is not None:
             self._door = ProxyDoor(self.cocoons, signer, Lines(Resolver(settings.network.hosts), ports))
@@ -288,7 +292,7 @@ class _Proxy:
             self._listener.close()
 
 
-def _hive_secrets(keys: Keys) -> list[str]:
+def hive_secrets(keys: Keys) -> list[str]:
     """HIVE_SECRET, and the one before it while both are in use; else one that this home keeps."""
     given = [one for name in ("HIVE_SECRET", "HIVE_SECRET_PREVIOUS") if (one := os.environ.get(name))]
     found = given or [keys.hive()]

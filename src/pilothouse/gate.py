@@ -40,8 +40,7 @@ from pilothouse.guard.patterns import LISTABLE
 from pilothouse.guard.policy import Policy, Question
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_text, redact_tree
-from pilothouse.hub.hub import Hub
-from pilothouse.hub.own import OwnDebug
+from pilothouse.hub.own import Offers, OwnDebug
 from pilothouse.metrics import UNKNOWN, Metrics, Sample
 from pilothouse.permitting import Permits, early_question, replaced
 from pilothouse.result import Result, clean, clean_tree
@@ -77,7 +76,7 @@ class Gate:
         self._rates = rates or Rates()
         self._budget = budget or Budget()
         self.metrics = Metrics()
-        self.hub: Hub | None = None
+        self.hub: Offers | None = None
         self._leaving: set[asyncio.Task[None]] = set()
 
     async def call(self, call: Call) -> Answer:
@@ -154,7 +153,7 @@ class Gate:
         own = self.own(visit.call.caller)
         if not visit.tool.needs_session:
             if visit.tool.scope == "OwnDebug":
-                return self._offered()
+                return self.offered()
             return own if visit.tool.scope == "OwnSessions" else OwnBrowsers(self._sessions, own)
         began = asyncio.get_running_loop().time()
         limit.reschedule(began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S)
@@ -167,7 +166,7 @@ class Gate:
         visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
         return visit.tab
 
-    def _offered(self) -> OwnDebug:
+    def offered(self) -> OwnDebug:
         """Agents here are its user's. A cocoon may be on a private network, as for browsers of our own: a person put it
         there."""
         if self.hub is None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 ADMINISTRATIVE = (
     "approvals", "backup", "browser-debug", "cocoon", "completion", "console", "demo", "doctor", "events",
-    "extension", "install", "key", "log", "mcp", "network", "policy", "profile", "restore", "secret", "serve",
-    "sessions", "status", "stop", "tools",
+    "extension", "hub", "install", "key", "log", "mcp", "network", "policy", "profile", "restore", "secret", "serve",
+    "sessions", "status", "stop", "tools", "user",
 )  # fmt: skip
 
 

@@ -21,10 +21,18 @@ from pilothouse.doors.address import PROTOCOL
 from pilothouse.doors.http import KEY_PROTOCOL, SIGNALING_PATH
 from pilothouse.doors.parcel import Refused
 from pilothouse.errors import Failure
-from pilothouse.guard.pairing import Pairing
 from pilothouse.guard.rates import Rates
 from pilothouse.hub.hub import MAX_FRAME, Hub
-from pilothouse.hub.words import FromClient, GetConsole, GetNetwork, ListTabs, from_client
+from pilothouse.hub.words import (
+    ConsoleEntry,
+    Follow,
+    Followed,
+    FromClient,
+    GetConsole,
+    GetNetwork,
+    ListTabs,
+    from_client,
+)
 
 SECRET_PROTOCOL = "pilothouse.secret."
 SILENCE_S = 90.0
@@ -37,14 +45,22 @@ _CODES = {"unauthorized": 4401, "over_limit": 4429}
 
 
 class SignalingDoor:
-    """`who` names the owner of a key of this daemon, as at every door."""
+    """`who` names the owner of a key of this daemon, as at every door; `paired` knows the secrets of its browsers. A
+    hub that is alone has neither."""
 
-    def __init__(self, hub: Hub, cocoons: Cocoons, pairing: Pairing, who: Callable[[str], str | None]) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        cocoons: Cocoons,
+        paired: Callable[[str], object] = lambda secret: None,
+        who: Callable[[str], str | None] = lambda key: None,
+    ) -> None:
         self._hub = hub
         self._cocoons = cocoons
-        self._pairing = pairing
+        self._paired = paired
         self._who = who
         self._tries = Rates(TRIES_PER_MINUTE)
+        self.browsers = 0
 
     def routes(self) -> list[WebSocketRoute]:
         return [WebSocketRoute(SIGNALING_PATH, self._enter)]
@@ -64,7 +80,7 @@ class SignalingDoor:
     def _user(self, socket: WebSocket, *, is_browser: bool) -> str:
         offered: list[str] = socket.scope["subprotocols"]
         secret = _after(SECRET_PROTOCOL, offered)
-        if is_browser and secret and self._pairing.who(secret):
+        if is_browser and secret and self._paired(secret):
             return LOCAL
         scheme, _, bearer = socket.headers.get("authorization", "").partition(" ")
         key = _after(KEY_PROTOCOL, offered) or (bearer.strip() if scheme.lower() == "bearer" else "")
@@ -77,10 +93,12 @@ class SignalingDoor:
 
     async def _browser(self, line: "_Line", user: str) -> None:
         visitor = self._hub.join(user, line.send)
+        self.browsers += 1
         try:
             async for frame in line.frames():
                 visitor.take(frame)
         finally:
+            self.browsers -= 1
             visitor.leave()
 
     async def _client(self, line: "_Line", user: str) -> None:
@@ -104,11 +122,20 @@ class SignalingDoor:
             line.send({"type": "browser_debug_error", "error": failure.to_dict()})
             return
         try:
-            line.send(await self._told(user, asked))
+            if isinstance(asked, Follow):
+                await self._tell_all(line, user, asked)
+            else:
+                line.send(await self._told(user, asked))
         except Failure as failure:
             line.send({"type": "browser_debug_error", "request_id": asked.request_id, "error": failure.to_dict()})
 
-    async def _told(self, user: str, asked: FromClient) -> dict[str, Any]:
+    async def _tell_all(self, line: "_Line", user: str, asked: Follow) -> None:
+        async for what in self._hub.followed(user, asked.token):
+            is_line = isinstance(what, ConsoleEntry)
+            line.send(Followed(asked.request_id, None if is_line else what, what if is_line else None))
+        line.send(Followed(asked.request_id, closed=True))
+
+    async def _told(self, user: str, asked: ListTabs | GetNetwork | GetConsole) -> dict[str, Any]:
         told: dict[str, Any] = {"request_id": asked.request_id} if asked.request_id else {}
         match asked:
             case ListTabs():

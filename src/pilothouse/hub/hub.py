@@ -7,7 +7,7 @@ seconds. Nobody learns of another user's tab, not even that it is there.
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,7 +18,7 @@ from pilothouse.cocoons import Cocoons, Place, origin_of
 from pilothouse.errors import Failure
 from pilothouse.guard.redact import redact_text, redact_url
 from pilothouse.guard.token import Signer, Spent
-from pilothouse.hub.rings import Entries, Requests, entry_filter, request_filter
+from pilothouse.hub.rings import Entries, Requests, entry_filter, is_done, request_filter
 from pilothouse.hub.tidy import tidy_entry, tidy_event, tidy_request
 from pilothouse.hub.words import (
     ConsoleData,
@@ -28,6 +28,7 @@ from pilothouse.hub.words import (
     FromBrowser,
     GetConsole,
     GetNetwork,
+    Hello,
     NetworkData,
     NetworkEvent,
     NetworkFilters,
@@ -44,6 +45,7 @@ AWAY_S = 10.0
 ASK_S = 5.0
 MAX_TABS = 200  # of one user
 MAX_FRAME = 16 * 1024 * 1024
+MAX_WAITING = 20_000  # for one follower
 
 Send = Callable[[Any], None]
 Listener = Callable[[NetworkRequest | ConsoleEntry | None], None]
@@ -87,6 +89,11 @@ class Hub:
 
     def join(self, user: str, send: Send) -> "Visitor":
         return Visitor(self, user, send)
+
+    @property
+    def proxy_origin(self) -> str:
+        """Where pages with tokens come from: this host, and those below it."""
+        return origin_of("", self._cocoons.proxy)
 
     def announce(self, visitor: "Visitor", said: TabAvailable) -> Tab:
         """A tab that is offered: new, or back after a lost connection or a new start of ours."""
@@ -211,6 +218,28 @@ class Hub:
             if isinstance(told, ConsoleData):
                 tab.entries.replace(map(tidy_entry, told.entries))
 
+    async def listed(self, user: str) -> list[TabInfo]:
+        return self.tabs(user)
+
+    async def address(self, user: str, handle: str) -> str:
+        return self.tab(user, handle).url
+
+    async def followed(self, user: str, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry]:
+        """Lines of the console, and requests once they are done, until the tab is gone. One who reads too slowly misses
+        some."""
+        waiting: asyncio.Queue[NetworkRequest | ConsoleEntry | None] = asyncio.Queue()
+
+        def hear(what: NetworkRequest | ConsoleEntry | None) -> None:
+            if what is None or (waiting.qsize() < MAX_WAITING and is_done(what)):
+                waiting.put_nowait(what)
+
+        stop = self.follow(user, handle, hear)
+        try:
+            while (what := await waiting.get()) is not None:
+                yield what
+        finally:
+            stop()
+
     def follow(self, user: str, handle: str, listener: Listener) -> Callable[[], None]:
         """Everything as it happens; None when the tab is gone. Call what is given back to stop."""
         tab = self.tab(user, handle)
@@ -237,6 +266,8 @@ class Visitor:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise Failure("bad_request", f"this is nothing that a browser says: {str(error)[:200]}") from None
         match said:
+            case Hello():
+                self._send({"type": "browser_debug_hub", "proxy": self._hub.proxy_origin})
             case TabAvailable():
                 self._announced(said)
             case NetworkData() | ConsoleData():

@@ -77,18 +77,24 @@ class Entries:
             self.dropped += 1
 
     def replace(self, entries: Iterable[ConsoleEntry]) -> None:
-        """The browser remembers better: its list, and what we heard since its last line."""
+        """The browser remembers better: its list, with what we heard before its first line and since its last."""
         told = list(entries)
-        newest = told[-1].timestamp if told else 0
-        later = [entry for entry, _ in self._all if entry.timestamp > newest]
+        oldest, newest = (told[0].timestamp, told[-1].timestamp) if told else (0, 0)
+        kept = [entry for entry, _ in self._all]
+        earlier = [entry for entry in kept if entry.timestamp < oldest]
+        later = [entry for entry in kept if entry.timestamp > newest]
         self._all.clear()
         self._bytes = 0
-        for entry in [*told, *later]:
+        for entry in [*earlier, *told, *later]:
             self.keep(entry)
 
     def chosen(self, filters: ConsoleFilters) -> list[ConsoleEntry]:
         fits = entry_filter(filters)
         return [entry for entry, _ in self._all if fits(entry)][-filters.limit :]
+
+
+def is_done(what: NetworkRequest | ConsoleEntry) -> bool:
+    return isinstance(what, ConsoleEntry) or what.duration_ms is not None or what.error is not None
 
 
 def request_filter(filters: NetworkFilters) -> Callable[[NetworkRequest], bool]:

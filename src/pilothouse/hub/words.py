@@ -25,6 +25,10 @@ class Said(msgspec.Struct, frozen=True, tag_field="type"):
     """Anything that a browser or a client says."""
 
 
+class Hello(Said, frozen=True, tag="browser_debug_hello"):
+    browser_id: Short
+
+
 class TabAvailable(Said, frozen=True, tag="browser_debug_tab_available"):
     token: Token
     browser_id: Short
@@ -142,6 +146,13 @@ class GetConsole(Said, frozen=True, tag="browser_debug_get_console"):
     filters: ConsoleFilters = ConsoleFilters()
 
 
+class Follow(Said, frozen=True, tag="browser_debug_follow"):
+    """Everything that happens in a tab from now on, as it happens."""
+
+    request_id: Short
+    token: Handle
+
+
 class TabInfo(msgspec.Struct, frozen=True):
     """A tab as its owner sees it. `token` is the handle."""
 
@@ -153,7 +164,28 @@ class TabInfo(msgspec.Struct, frozen=True):
     cocoon_name: str
 
 
-FromBrowser = TabAvailable | TabClosed | TabUpdated | NetworkEvent | ConsoleEvent | NetworkData | ConsoleData
-FromClient = ListTabs | GetNetwork | GetConsole
+class Tabs(Said, frozen=True, tag="browser_debug_tabs"):
+    tabs: Annotated[list[TabInfo], Meta(max_length=10_000)]
+    request_id: Short = ""
+
+
+class Followed(Said, frozen=True, omit_defaults=True, tag="browser_debug_followed"):
+    """A request that is done or a line of the console; or the tab is gone."""
+
+    request_id: Short
+    request: NetworkRequest | None = None
+    entry: ConsoleEntry | None = None
+    closed: bool = False
+
+
+class HubError(Said, frozen=True, tag="browser_debug_error"):
+    error: dict[str, Any]
+    request_id: Short = ""
+
+
+FromBrowser = Hello | TabAvailable | TabClosed | TabUpdated | NetworkEvent | ConsoleEvent | NetworkData | ConsoleData
+FromClient = ListTabs | GetNetwork | GetConsole | Follow
+FromHub = Tabs | NetworkData | ConsoleData | Followed | HubError
 from_browser = msgspec.json.Decoder(FromBrowser)
 from_client = msgspec.json.Decoder(FromClient)
+from_hub = msgspec.json.Decoder(FromHub)

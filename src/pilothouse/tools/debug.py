@@ -34,7 +34,7 @@ class Entries(msgspec.Struct):
 @tool(Access.READ, example={}, reveals=True)
 async def browser_debug_list_tabs(debug: OwnDebug) -> Result[Offered]:
     """Tabs open for inspection through the debug proxy."""
-    tabs = debug.tabs()
+    tabs = await debug.tabs()
     text = counted(len(tabs), "tab") if tabs else _NONE
     return Result(text, Offered([msgspec.to_builtins(one) for one in tabs]), page="\n".join(map(_tab_line, tabs)))
 

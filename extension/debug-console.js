@@ -68,7 +68,7 @@ function formatted(args) {
 /** @param {any} object a RemoteObject */
 function textOf(object) {
   if (object.type === 'string') return object.value;
-  if (object.preview) return JSON.stringify(previewed(object.preview));
+  if (object.preview && object.subtype !== 'error') return JSON.stringify(previewed(object.preview));
   return object.description ?? String(object.unserializableValue ?? object.value);
 }
 

@@ -1,8 +1,6 @@
 // Chrome's debugger on tabs that are offered. There is one attachment of a tab for all of us: while an agent has it, we
 // listen to what it switched on; it comes and goes on a fresh one, so that neither finds what the other left behind.
 
-import { words } from './problem.js';
-
 /** @typedef {import('./types').Debuggee} Debuggee */
 
 const VERSION = '1.3';
@@ -89,12 +87,8 @@ export function adopt(tabId, { sessionId, targetInfo }) {
 
 /** @param {number} tabId */
 async function take(tabId) {
-  try {
-    await chrome.debugger.attach({ tabId }, VERSION);
-  } catch (reason) {
-    if (!/already attached/i.test(words(reason))) return; // closed, or not ours to have
-  }
-  await Promise.allSettled(listenTo({ tabId }));
+  const attaching = chrome.debugger.attach({ tabId }, VERSION).catch(() => {}); // closed, or not ours to have
+  await Promise.all([attaching, ...listenTo({ tabId })]); // at once, for the page does not wait for us
 }
 
 /** @param {Debuggee} debuggee @returns {Promise<any>[]} */

@@ -7,8 +7,9 @@ import { address, fields } from './debug-diary.js';
 
 /**
  * @typedef {object} Desk who wants to know, and how much
- * @property {(loaderId: string) => Diary | undefined} recordFor whose requests a document's are
- * @property {(loaderId: string, url: string) => void} onDocument a document is on its way, perhaps the tab's own
+ * @property {(loaderId: string, documentUrl: string) => Diary | undefined} recordFor whose requests a document's are
+ * @property {(loaderId: string, url: string) => {record: Diary, at: number, method: string} | undefined} missed the request
+ *   of the tab's own document, which was on its way before anybody listened
  * @property {() => number} bodyMax characters of a body that are told
  * @property {(debuggee: Debuggee, method: string, params: object) => Promise<any>} ask
  */
@@ -42,15 +43,14 @@ export class Requests {
   }
 
   /** @param {string} key @param {any} params */
-  #begun(key, { requestId, loaderId, request, timestamp, wallTime, redirectResponse, type }) {
+  #begun(key, { loaderId, documentURL, request, timestamp, wallTime, redirectResponse }) {
     if (request.url.startsWith('data:')) return;
-    if (type === 'Document' && requestId === loaderId) this.desk.onDocument(loaderId, request.url);
     const before = this.open.get(key);
     if (before && redirectResponse) {
       this.#respond(before, redirectResponse, timestamp);
       before.record.finish(before.id, { timestamp: moment(before, timestamp), duration_ms: lasted(before, timestamp) });
     }
-    const record = this.desk.recordFor(loaderId);
+    const record = this.desk.recordFor(loaderId, documentURL);
     if (!record) return;
     const hop = before && redirectResponse ? before.hop + 1 : 0;
     const open = { id: hop ? `${key}.${hop}` : key, record, at: wallTime * 1000, began: timestamp, hop, mime: '', size: 0 };
@@ -60,9 +60,20 @@ export class Requests {
   }
 
   /** @param {string} key @param {any} params */
-  #answered(key, { response, timestamp }) {
+  #answered(key, { requestId, loaderId, type, response, timestamp }) {
+    if (!this.open.has(key) && type === 'Document' && requestId === loaderId) this.#late(key, response, timestamp);
     const open = this.open.get(key);
     if (open) this.#respond(open, response, timestamp);
+  }
+
+  /** @param {string} key @param {any} response @param {number} timestamp */
+  #late(key, { url }, timestamp) {
+    const known = this.desk.missed(key, url);
+    if (!known) return;
+    const began = timestamp - Math.max(Date.now() - known.at, 0) / 1000;
+    const open = { id: key, record: known.record, at: known.at, began, hop: 0, mime: '', size: 0 };
+    this.open.set(key, open);
+    begin(open, { method: known.method, url, headers: {}, body: undefined });
   }
 
   /** @param {Open} open @param {any} response @param {number} timestamp */
@@ -114,7 +125,7 @@ export class Requests {
 
   /** @param {string} key @param {string} url */
   #socket(key, url) {
-    const record = this.desk.recordFor('');
+    const record = this.desk.recordFor('', '');
     if (!record) return;
     const open = { id: key, record, at: Date.now(), began: 0, hop: 0, mime: '', size: 0 };
     this.open.set(key, open);

@@ -5,12 +5,13 @@ import { current, keepForNow, kept } from './memory.js';
 import * as held from './debug-hold.js';
 import * as line from './debug-line.js';
 import { Requests } from './debug-network.js';
-import { fitting, Diary } from './debug-diary.js';
+import { address, Diary, fields, fitting } from './debug-diary.js';
 import { onSettings, recallSettings, settings } from './debug-settings.js';
 
 /** @typedef {import('./types').Offer} Offer */
 /** @typedef {import('./types').Debuggee} Debuggee */
-/** @typedef {{requestId: string, url: string, at: number, record: Diary, turned: boolean, loaderId: string, token: string, page?: {url: string, documentId: string}}} Coming */
+/** @typedef {{status: number, timestamp: number, headers: Record<string, string>}} Seen */
+/** @typedef {{requestId: string, method: string, url: string, at: number, record: Diary, turned: boolean, loaderId: string, token: string, seen?: Seen, page?: {url: string, documentId: string}}} Coming */
 /** @typedef {Offer & {record: Diary, loaderId: string, accepted: boolean, bodyMax: number}} Live */
 
 const HEADER = 'x-adi-debug-token';
@@ -76,26 +77,32 @@ export async function letAllGo() {
 
 // A page on its way
 
+/** As early as can be. @param {{tabId: number, frameId: number, url: string}} details */
+export function starting({ tabId, frameId, url }) {
+  if (frameId === 0 && !kept.stopped && isProxys(url)) void listenTo(tabId);
+}
+
 /** The debugger is there before the answer is: nothing of the page's own beginning is missed.
- * @param {{tabId: number, requestId: string, url: string, timeStamp: number, documentLifecycle?: string}} details */
-export function requested({ tabId, requestId, url, timeStamp, documentLifecycle }) {
+ * @param {{tabId: number, requestId: string, method: string, url: string, timeStamp: number, documentLifecycle?: string}} details */
+export function requested({ tabId, requestId, method, url, timeStamp, documentLifecycle }) {
   if (tabId < 0 || kept.stopped || documentLifecycle === 'prerender' || !isProxys(url)) {
     coming.delete(tabId);
     return;
   }
   const before = coming.get(tabId);
-  const fresh = { requestId, at: timeStamp, record: recordOf(tabId), turned: false, loaderId: '', token: '' };
+  const fresh = { requestId, method, at: timeStamp, record: recordOf(tabId), turned: false, loaderId: '', token: '' };
   coming.set(tabId, { ...(before?.requestId === requestId ? before : fresh), url }); // a redirect is the same request
   void listenTo(tabId);
 }
 
-/** @param {{tabId: number, requestId: string, fromCache: boolean, responseHeaders?: {name: string, value?: string}[]}} details */
-export function answered({ tabId, requestId, fromCache, responseHeaders }) {
+/** @param {{tabId: number, requestId: string, fromCache: boolean, statusCode: number, timeStamp: number, responseHeaders?: {name: string, value?: string}[]}} details */
+export function answered({ tabId, requestId, fromCache, statusCode, responseHeaders, timeStamp }) {
   const one = coming.get(tabId);
   if (!one || one.requestId !== requestId) return;
   const token = fromCache ? '' : (responseHeaders?.find(({ name }) => name.toLowerCase() === HEADER)?.value ?? '');
   if (token) {
     one.token = token;
+    one.seen = { status: statusCode, timestamp: timeStamp, headers: pairsOf(responseHeaders) };
     offer(tabId, one);
   } else giveUp(tabId);
 }
@@ -116,6 +123,11 @@ export function committed({ tabId, frameId, url, documentId, documentLifecycle }
   } else if (!one && !offers.has(tabId)) void release(tabId);
 }
 
+/** It did not come to a new page. @param {{tabId: number, frameId: number}} details */
+export function stayed({ tabId, frameId }) {
+  if (frameId === 0 && !coming.has(tabId) && !offers.has(tabId)) void release(tabId);
+}
+
 /** @param {number} tabId */
 function giveUp(tabId) {
   coming.delete(tabId);
@@ -127,12 +139,24 @@ function offer(tabId, one) {
   if (!one.token || !one.page) return;
   coming.delete(tabId);
   const { record, token, loaderId } = one;
+  if (!loaderId || !record.requests.has(loaderId)) tellDocument(one);
   if (!one.turned) record.entries = record.entries.filter(({ timestamp }) => timestamp >= one.at);
   const bodyMax = settings.response_body_max_size;
   offers.set(tabId, { token, ticket: '', ...one.page, title: '', alone: true, record, loaderId, accepted: false, bodyMax });
   remember();
   line.keepAlive();
   announce(tabId);
+}
+
+/** The debugger came too late for the document itself; Chrome has told of it before. @param {Coming} one */
+function tellDocument({ record, seen, url, method, at }) {
+  if (!seen) return;
+  const request_id = 'document';
+  record.begin(request_id, { timestamp: at, method, url: address(url) }, { request_id, timestamp: at, method, url: address(url) });
+  const { status, headers, timestamp } = seen;
+  const mime_type = (headers['content-type'] ?? '').split(';', 1)[0].slice(0, 200);
+  record.respond(request_id, { timestamp, status, status_text: '', headers: fields(headers), mime_type });
+  record.finish(request_id, { timestamp, duration_ms: Math.max(timestamp - at, 0) });
 }
 
 // An offered page
@@ -212,17 +236,23 @@ async function release(tabId) {
 /** @param {number} tabId @returns {import('./debug-network.js').Desk} */
 function deskOf(tabId) {
   return {
-    recordFor: (loaderId) => {
-      const next = coming.get(tabId);
-      return next && next.loaderId === loaderId ? next.record : offers.get(tabId)?.record;
+    recordFor: (loaderId, documentUrl) => {
+      const next = comingOf(tabId, loaderId, documentUrl);
+      return next ? next.record : offers.get(tabId)?.record;
     },
-    onDocument: (loaderId, url) => {
-      const next = coming.get(tabId);
-      if (next && plain(next.url) === plain(url)) next.loaderId = loaderId;
-    },
+    missed: (loaderId, url) => comingOf(tabId, loaderId, url),
     bodyMax: () => offers.get(tabId)?.bodyMax ?? settings.response_body_max_size,
     ask: held.ask,
   };
+}
+
+/** The page on its way, if that is the one whose document Chrome calls so. @param {number} tabId @param {string} loaderId @param {string} url */
+function comingOf(tabId, loaderId, url) {
+  const next = coming.get(tabId);
+  if (!next || !loaderId) return undefined;
+  const isNew = !next.loaderId && plain(next.url) === plain(url) && offers.get(tabId)?.loaderId !== loaderId;
+  if (isNew) next.loaderId = loaderId;
+  return next.loaderId === loaderId ? next : undefined;
 }
 
 /** @param {chrome.debugger.DebuggerSession} source @param {string} method @param {any} params */
@@ -356,6 +386,11 @@ function isProxys(url) {
 function permissionsFor(proxy) {
   const { protocol, hostname } = new URL(proxy);
   return [`${protocol}//${hostname}/*`, `${protocol}//*.${hostname}/*`];
+}
+
+/** @param {{name: string, value?: string}[]} [headers] @returns {Record<string, string>} */
+function pairsOf(headers = []) {
+  return Object.fromEntries(headers.map(({ name, value }) => [name.toLowerCase(), value ?? '']));
 }
 
 /** @param {string} url */

@@ -143,6 +143,8 @@ chrome.webRequest.onResponseStarted.addListener(
   (details) => void ready.then(() => debug.answered(details)), PAGES, ['responseHeaders'],
 );
 chrome.webRequest.onErrorOccurred.addListener((details) => void ready.then(() => debug.failed(details)), PAGES);
+chrome.webNavigation.onBeforeNavigate.addListener((details) => void ready.then(() => debug.starting(details)));
+chrome.webNavigation.onErrorOccurred.addListener((details) => void ready.then(() => debug.stayed(details)));
 chrome.webNavigation.onCommitted.addListener((details) => void ready.then(() => debug.committed(details)));
 chrome.webNavigation.onHistoryStateUpdated.addListener((details) => void ready.then(() => debug.moved(details)));
 chrome.webNavigation.onReferenceFragmentUpdated.addListener((details) => void ready.then(() => debug.moved(details)));

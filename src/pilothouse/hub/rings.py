@@ -68,6 +68,9 @@ class Entries:
         self._bytes = 0
         self.dropped = 0
 
+    def __len__(self) -> int:
+        return len(self._all)
+
     def keep(self, entry: ConsoleEntry) -> None:
         size = len(msgspec.json.encode(entry))
         self._all.append((entry, size))

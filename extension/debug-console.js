@@ -56,12 +56,13 @@ function logged({ timestamp, level, text, url, lineNumber, stackTrace }) {
 function formatted(args) {
   const [first, ...rest] = args;
   if (first?.type !== 'string' || !first.value.includes('%')) return args.map(textOf).join(' ');
-  const text = first.value.slice(0, MOST_CHARS).replace(/%([sdifoOc%])/g, (/** @type {string} */ mark, /** @type {string} */ kind) => {
-    if (kind === '%') return '%';
+  const put = (/** @type {string} */ mark) => {
+    if (mark === '%%') return '%';
     if (!rest.length) return mark;
     const one = rest.shift();
-    return kind === 'c' ? '' : textOf(one);
-  });
+    return mark === '%c' ? '' : textOf(one);
+  };
+  const text = first.value.slice(0, MOST_CHARS).replace(/%[sdifoOc%]/g, put);
   return [text, ...rest.map(textOf)].join(' ');
 }
 
@@ -105,10 +106,12 @@ function placeOf(frame) {
 /** @param {any} trace */
 function traceOf(trace) {
   if (!trace?.callFrames.length) return {};
-  const lines = trace.callFrames.slice(0, MOST_FRAMES).map((/** @type {any} */ one) => {
-    return `at ${one.functionName || '(anonymous)'} (${one.url.slice(0, 1000)}:${one.lineNumber + 1}:${one.columnNumber + 1})`;
-  });
-  return { stack_trace: lines.join('\n') };
+  return { stack_trace: trace.callFrames.slice(0, MOST_FRAMES).map(frameOf).join('\n') };
+}
+
+/** @param {any} frame */
+function frameOf({ functionName, url, lineNumber, columnNumber }) {
+  return `at ${functionName || '(anonymous)'} (${url.slice(0, 1000)}:${lineNumber + 1}:${columnNumber + 1})`;
 }
 
 /** @param {string} text */

@@ -38,7 +38,8 @@ export class Diary {
     this.onNetwork('request', { request_id: id, ...data });
   }
 
-  /** @param {string} id @param {{status: number, status_text: string, headers: Record<string, string>, mime_type: string, timestamp: number}} data */
+  /** @param {string} id
+   * @param {{timestamp: number, status: number, status_text: string, headers: Record<string, string>, mime_type: string}} data */
   respond(id, data) {
     const request = this.requests.get(id);
     if (!request) return;
@@ -108,9 +109,10 @@ export class Diary {
 /** @param {NetworkRequest} one @param {OnNetwork} onNetwork */
 function tell(one, onNetwork) {
   const { request_id, timestamp, method, url, status, status_text, mime_type, duration_ms, error } = one;
+  const response = { status, status_text, mime_type, headers: one.response_headers };
   const same = { request_id, timestamp };
   onNetwork('request', { ...same, method, url, headers: one.request_headers, body: one.request_body });
-  if (status !== undefined) onNetwork('response', { ...same, status, status_text, mime_type, headers: one.response_headers });
+  if (status !== undefined) onNetwork('response', { ...same, ...response });
   if (error) onNetwork('failed', { ...same, error, duration_ms });
   else if (duration_ms !== undefined) {
     const truncated = one.response_body_truncated ? { body_truncated: true } : {};

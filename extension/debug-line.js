@@ -89,11 +89,11 @@ export function say(message) {
   return true;
 }
 
-/** @param {object} message halves of characters, which pages can print, are no JSON to others */
-export function encoded(message) {
+/** Halves of characters, which pages can print, are no JSON to others. @param {object} message */
+function encoded(message) {
   const text = JSON.stringify(message);
-  if (!/\\ud[89a-f]/i.test(text)) return text;
-  return JSON.stringify(message, (_, value) => (typeof value === 'string' ? /** @type {any} */ (value).toWellFormed() : value));
+  if (!/\\ud[89a-f]/.test(text)) return text;
+  return text.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, (found) => (found === '\\\\' ? found : '\\ufffd'));
 }
 
 /** @param {any} message */

@@ -145,8 +145,8 @@ export class Requests {
     const open = this.open.get(key);
     if (!open) return;
     this.open.delete(key);
-    const began = open.began || timestamp;
-    open.record.finish(open.id, { timestamp: moment({ ...open, began }, timestamp), duration_ms: (timestamp - began) * 1000 });
+    const whole = { ...open, began: open.began || timestamp };
+    open.record.finish(open.id, { timestamp: moment(whole, timestamp), duration_ms: lasted(whole, timestamp) });
   }
 }
 
@@ -163,7 +163,8 @@ function begin({ id, record, at }, { method, url, headers, body }) {
   record.begin(id, data, { request_id: id, ...rest, request_headers, ...(body === undefined ? {} : { request_body }) });
 }
 
-/** Chrome's clock counts from anywhere; the wall's time is told once. @param {{at: number, began: number}} open @param {number} timestamp */
+/** Chrome's clock counts from anywhere; the wall's time is told once.
+ * @param {{at: number, began: number}} open @param {number} timestamp */
 function moment({ at, began }, timestamp) {
   return at + (timestamp - began) * 1000;
 }

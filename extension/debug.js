@@ -11,8 +11,20 @@ import { onSettings, recallSettings, settings } from './debug-settings.js';
 /** @typedef {import('./types').Offer} Offer */
 /** @typedef {import('./types').Debuggee} Debuggee */
 /** @typedef {{status: number, timestamp: number, headers: Record<string, string>}} Seen */
-/** @typedef {{requestId: string, method: string, url: string, at: number, record: Diary, turned: boolean, loaderId: string, token: string, seen?: Seen, page?: {url: string, documentId: string}}} Coming */
-/** @typedef {Offer & {record: Diary, loaderId: string, accepted: boolean, bodyMax: number}} Live */
+/**
+ * @typedef {object} Coming
+ * @property {string} requestId
+ * @property {string} method
+ * @property {string} url
+ * @property {number} at
+ * @property {Diary} record
+ * @property {boolean} turned its document has begun
+ * @property {string} loaderId what Chrome's debugger calls its document, once it is known
+ * @property {string} token
+ * @property {Seen} [seen]
+ * @property {{url: string, documentId: string}} [page]
+ */
+/** @typedef {Offer & {record: Diary, loaderId: string, told: boolean, accepted: boolean, bodyMax: number}} Live */
 
 const HEADER = 'x-adi-debug-token';
 const QUIET_MS = 250;
@@ -44,8 +56,8 @@ export async function recall() {
     const tabId = Number(id);
     const page = await chrome.webNavigation.getFrame({ tabId, frameId: 0 }).catch(() => null);
     if (page?.documentId !== offer.documentId) continue;
-    const record = recordOf(tabId);
-    offers.set(tabId, { ...offer, record, loaderId: '', accepted: false, bodyMax: settings.response_body_max_size });
+    const fresh = { record: recordOf(tabId), loaderId: '', told: false, accepted: false };
+    offers.set(tabId, { ...offer, ...fresh, bodyMax: settings.response_body_max_size });
     listeners.set(tabId, new Requests(deskOf(tabId)));
     held.holdAgain(tabId, offer.alone);
   }
@@ -65,7 +77,8 @@ export async function status() {
   const proxy = current.debugProxy;
   const origins = proxy ? permissionsFor(proxy) : [];
   const allowed = !origins.length || (await chrome.permissions.contains({ origins }));
-  return { connected: line.isReady(), proxy, origins, allowed, offered: [...offers.values()].map(({ url, title }) => ({ url, title })) };
+  const offered = [...offers.values()].map(({ url, title }) => ({ url, title }));
+  return { connected: line.isReady(), proxy, origins, allowed, offered };
 }
 
 /** "Stop everything" is meant for those who look, too. */
@@ -142,7 +155,7 @@ function offer(tabId, one) {
   if (!loaderId || !record.requests.has(loaderId)) tellDocument(one);
   if (!one.turned) record.entries = record.entries.filter(({ timestamp }) => timestamp >= one.at);
   const bodyMax = settings.response_body_max_size;
-  offers.set(tabId, { token, ticket: '', ...one.page, title: '', alone: true, record, loaderId, accepted: false, bodyMax });
+  offers.set(tabId, { token, ticket: '', ...one.page, title: '', alone: true, record, loaderId, told: false, accepted: false, bodyMax });
   remember();
   line.keepAlive();
   announce(tabId);
@@ -167,7 +180,8 @@ async function announce(tabId) {
   if (!one) return;
   const tab = await chrome.tabs.get(tabId).catch(() => undefined);
   if (tab && !tab.url?.startsWith('chrome-extension:')) one.title = (tab.title ?? '').slice(0, MAX_TITLE);
-  if (offers.get(tabId) !== one) return;
+  if (offers.get(tabId) !== one || one.told || !line.isReady()) return; // a hub that comes hears of all, once
+  one.told = true;
   const favicon = tab?.favIconUrl && tab.favIconUrl.length <= MAX_FAVICON ? { favicon: tab.favIconUrl } : {};
   const { token, url, title, ticket } = one;
   line.say({ type: 'browser_debug_tab_available', token, browser_id: kept.install, url, title, ...favicon, ticket });
@@ -359,7 +373,7 @@ function accepted(one, { ticket, response_body_max_size }) {
 
 /** Nobody looks any more, after a while; the bar must not say so for long. The pages are offered again when the hub is. */
 function onLost() {
-  for (const one of offers.values()) one.accepted = false;
+  for (const one of offers.values()) one.told = one.accepted = false;
   leaving ??= setTimeout(() => {
     for (const tabId of [...listeners.keys()]) void release(tabId);
   }, AWAY_MS);

@@ -98,11 +98,11 @@ function encoded(message) {
 
 /** @param {any} message */
 function take(message) {
-  if (message.type === 'alive') clearTimeout(patience);
+  if (message.type === 'alive') relax();
   else if (message.type === 'browser_debug_hub') {
     ready = true;
     delay = FIRST_DELAY_MS;
-    clearTimeout(patience);
+    relax();
     keepAlive();
     ears.onReady(message);
   } else if (ready) ears.onMessage(message);
@@ -113,7 +113,7 @@ function lost(own) {
   const wasReady = ready;
   socket = null;
   ready = false;
-  clearTimeout(patience);
+  relax();
   clearTimeout(pulse);
   own.onclose = own.onmessage = null;
   delay = wasReady ? FIRST_DELAY_MS : Math.min(delay * 2, LONGEST_DELAY_MS);
@@ -126,16 +126,21 @@ export function keepAlive() {
   clearTimeout(pulse);
   pulse = setTimeout(() => {
     if (!socket || !ready) return;
-    if (say({ type: 'alive' })) expect(socket, ANSWER_MS);
+    if (!patience && say({ type: 'alive' })) expect(socket, ANSWER_MS);
     keepAlive();
   }, ears.isBusy() ? BUSY_ALIVE_MS : ALIVE_MS);
 }
 
 /** @param {WebSocket} own @param {number} ms */
 function expect(own, ms) {
-  clearTimeout(patience);
+  relax();
   patience = setTimeout(() => {
     own.close();
     own.dispatchEvent(new CloseEvent('close')); // a peer that is not there never answers the closing
   }, ms);
+}
+
+function relax() {
+  clearTimeout(patience);
+  patience = undefined;
 }

@@ -8,8 +8,6 @@ import { address, fields } from './debug-diary.js';
 /**
  * @typedef {object} Desk who wants to know, and how much
  * @property {(loaderId: string, documentUrl: string) => Diary | undefined} recordFor whose requests a document's are
- * @property {(loaderId: string, url: string) => {record: Diary, at: number, method: string} | undefined} missed the request
- *   of the tab's own document, which was on its way before anybody listened
  * @property {() => number} bodyMax characters of a body that are told
  * @property {(debuggee: Debuggee, method: string, params: object) => Promise<any>} ask
  */
@@ -60,20 +58,9 @@ export class Requests {
   }
 
   /** @param {string} key @param {any} params */
-  #answered(key, { requestId, loaderId, type, response, timestamp }) {
-    if (!this.open.has(key) && type === 'Document' && requestId === loaderId) this.#late(key, response, timestamp);
+  #answered(key, { response, timestamp }) {
     const open = this.open.get(key);
     if (open) this.#respond(open, response, timestamp);
-  }
-
-  /** @param {string} key @param {any} response @param {number} timestamp */
-  #late(key, { url }, timestamp) {
-    const known = this.desk.missed(key, url);
-    if (!known) return;
-    const began = timestamp - Math.max(Date.now() - known.at, 0) / 1000;
-    const open = { id: key, record: known.record, at: known.at, began, hop: 0, mime: '', size: 0 };
-    this.open.set(key, open);
-    begin(open, { method: known.method, url, headers: {}, body: undefined });
   }
 
   /** @param {Open} open @param {any} response @param {number} timestamp */

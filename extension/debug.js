@@ -5,12 +5,13 @@ import { current, keepForNow, kept } from './memory.js';
 import * as held from './debug-hold.js';
 import * as line from './debug-line.js';
 import { Requests } from './debug-network.js';
-import { address, Diary, fields, fitting } from './debug-diary.js';
+import { Diary, fields, fitting } from './debug-diary.js';
+import { tellDocument, tellEarly } from './debug-early.js';
 import { onSettings, recallSettings, settings } from './debug-settings.js';
 
 /** @typedef {import('./types').Offer} Offer */
 /** @typedef {import('./types').Debuggee} Debuggee */
-/** @typedef {{status: number, timestamp: number, headers: Record<string, string>}} Seen */
+/** @typedef {import('./debug-early.js').Seen} Seen */
 /**
  * @typedef {object} Coming
  * @property {string} requestId
@@ -24,11 +25,12 @@ import { onSettings, recallSettings, settings } from './debug-settings.js';
  * @property {Seen} [seen]
  * @property {{url: string, documentId: string}} [page]
  */
-/** @typedef {Offer & {record: Diary, loaderId: string, told: boolean, accepted: boolean, bodyMax: number}} Live */
+/** @typedef {Offer & {record: Diary, loaderId: string, isLate: boolean, told: boolean, accepted: boolean, bodyMax: number}} Live */
 
 const HEADER = 'x-adi-debug-token';
 const QUIET_MS = 250;
 const AWAY_MS = 60_000;
+const MOST_LEFT = 20;
 const MAX_TITLE = 1_500;
 const MAX_FAVICON = 60_000;
 
@@ -36,6 +38,8 @@ const MAX_FAVICON = 60_000;
 const coming = new Map();
 /** @type {Map<number, Live>} pages that are offered */
 const offers = new Map();
+/** @type {Map<string, Live>} documents that were left, which Chrome may show again as they are */
+const left = new Map();
 /** @type {Map<number, Requests>} */
 const listeners = new Map();
 /** @type {Map<number, ReturnType<typeof setTimeout>>} tabs whose news were told a moment ago */
@@ -56,7 +60,7 @@ export async function recall() {
     const tabId = Number(id);
     const page = await chrome.webNavigation.getFrame({ tabId, frameId: 0 }).catch(() => null);
     if (page?.documentId !== offer.documentId) continue;
-    const fresh = { record: recordOf(tabId), loaderId: '', told: false, accepted: false };
+    const fresh = { record: recordOf(tabId), loaderId: '', isLate: false, told: false, accepted: false };
     offers.set(tabId, { ...offer, ...fresh, bodyMax: settings.response_body_max_size });
     listeners.set(tabId, new Requests(deskOf(tabId)));
     held.holdAgain(tabId, offer.alone);
@@ -85,6 +89,7 @@ export async function status() {
 export async function letAllGo() {
   for (const tabId of [...offers.keys()]) close(tabId);
   coming.clear();
+  left.clear();
   await Promise.all([...listeners.keys()].map(release));
 }
 
@@ -115,7 +120,9 @@ export function answered({ tabId, requestId, fromCache, statusCode, responseHead
   const token = fromCache ? '' : (responseHeaders?.find(({ name }) => name.toLowerCase() === HEADER)?.value ?? '');
   if (token) {
     one.token = token;
-    one.seen = { status: statusCode, timestamp: timeStamp, headers: pairsOf(responseHeaders) };
+    const headers = fields(pairsOf(responseHeaders));
+    const mime = (headers['content-type'] ?? '').split(';', 1)[0];
+    one.seen = { status: statusCode, timestamp: timeStamp, headers, mime };
     offer(tabId, one);
   } else giveUp(tabId);
 }
@@ -128,12 +135,31 @@ export function failed({ tabId, requestId }) {
 /** @param {{tabId: number, frameId: number, url: string, documentId: string, documentLifecycle: string}} details */
 export function committed({ tabId, frameId, url, documentId, documentLifecycle }) {
   if (frameId !== 0 || documentLifecycle !== 'active') return;
-  if (offers.has(tabId) && offers.get(tabId)?.documentId !== documentId) close(tabId);
+  const before = offers.get(tabId);
+  if (before && before.documentId !== documentId) {
+    left.set(before.documentId, before);
+    if (left.size > MOST_LEFT) left.delete(left.keys().next().value ?? '');
+    close(tabId);
+  }
   const one = coming.get(tabId);
-  if (one && plain(one.url) === plain(url)) {
+  if (left.has(documentId)) comeBack(tabId, documentId);
+  else if (one && plain(one.url) === plain(url)) {
     one.page = { url, documentId };
     offer(tabId, one);
   } else if (!one && !offers.has(tabId)) void release(tabId);
+}
+
+/** Back, to a page that Chrome had put away as it was: nobody asked the proxy for it, but its ticket is still good.
+ * @param {number} tabId @param {string} documentId */
+function comeBack(tabId, documentId) {
+  const one = /** @type {Live} */ (left.get(documentId));
+  left.delete(documentId);
+  coming.delete(tabId);
+  one.told = one.accepted = false;
+  offers.set(tabId, one);
+  remember();
+  void listenTo(tabId);
+  void announce(tabId);
 }
 
 /** It did not come to a new page. @param {{tabId: number, frameId: number}} details */
@@ -152,24 +178,22 @@ function offer(tabId, one) {
   if (!one.token || !one.page) return;
   coming.delete(tabId);
   const { record, token, loaderId } = one;
-  if (!loaderId || !record.requests.has(loaderId)) tellDocument(one);
+  const isLate = !loaderId || !record.requests.has(loaderId);
+  if (isLate && one.seen) tellDocument(record, { ...one, seen: one.seen });
   if (!one.turned) record.entries = record.entries.filter(({ timestamp }) => timestamp >= one.at);
-  const bodyMax = settings.response_body_max_size;
-  offers.set(tabId, { token, ticket: '', ...one.page, title: '', alone: true, record, loaderId, told: false, accepted: false, bodyMax });
+  const fresh = { ticket: '', title: '', alone: true, told: false, accepted: false };
+  offers.set(tabId, { ...fresh, token, ...one.page, record, loaderId, isLate, bodyMax: settings.response_body_max_size });
   remember();
   line.keepAlive();
-  announce(tabId);
+  void announce(tabId);
 }
 
-/** The debugger came too late for the document itself; Chrome has told of it before. @param {Coming} one */
-function tellDocument({ record, seen, url, method, at }) {
-  if (!seen) return;
-  const request_id = 'document';
-  record.begin(request_id, { timestamp: at, method, url: address(url) }, { request_id, timestamp: at, method, url: address(url) });
-  const { status, headers, timestamp } = seen;
-  const mime_type = (headers['content-type'] ?? '').split(';', 1)[0].slice(0, 200);
-  record.respond(request_id, { timestamp, status, status_text: '', headers: fields(headers), mime_type });
-  record.finish(request_id, { timestamp, duration_ms: Math.max(timestamp - at, 0) });
+/** Its load is over. @param {{tabId: number, frameId: number, documentId: string}} details */
+export function completed({ tabId, frameId, documentId }) {
+  const one = frameId === 0 ? offers.get(tabId) : undefined;
+  if (!one?.isLate || one.documentId !== documentId) return;
+  one.isLate = false;
+  void tellEarly(tabId, one.record, one.loaderId, one.bodyMax);
 }
 
 // An offered page
@@ -254,7 +278,6 @@ function deskOf(tabId) {
       const next = comingOf(tabId, loaderId, documentUrl);
       return next ? next.record : offers.get(tabId)?.record;
     },
-    missed: (loaderId, url) => comingOf(tabId, loaderId, url),
     bodyMax: () => offers.get(tabId)?.bodyMax ?? settings.response_body_max_size,
     ask: held.ask,
   };
@@ -340,7 +363,7 @@ function onReady({ proxy }) {
   keepForNow({ debugProxy: proxy });
   for (const tabId of offers.keys()) {
     void listenTo(tabId);
-    announce(tabId);
+    void announce(tabId);
   }
 }
 

@@ -146,6 +146,7 @@ chrome.webRequest.onErrorOccurred.addListener((details) => void ready.then(() =>
 chrome.webNavigation.onBeforeNavigate.addListener((details) => void ready.then(() => debug.starting(details)));
 chrome.webNavigation.onErrorOccurred.addListener((details) => void ready.then(() => debug.stayed(details)));
 chrome.webNavigation.onCommitted.addListener((details) => void ready.then(() => debug.committed(details)));
+chrome.webNavigation.onCompleted.addListener((details) => void ready.then(() => debug.completed(details)));
 chrome.webNavigation.onHistoryStateUpdated.addListener((details) => void ready.then(() => debug.moved(details)));
 chrome.webNavigation.onReferenceFragmentUpdated.addListener((details) => void ready.then(() => debug.moved(details)));
 chrome.downloads.onCreated.addListener(downloads.created);

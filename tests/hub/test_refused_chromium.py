@@ -101,11 +101,14 @@ async def test_a_page_that_a_service_worker_serves_is_not_offered(stage: Stage):
     await stage.offered("/shop")
 
 
-async def test_back_asks_again_and_is_another_page(stage: Stage):
+async def test_back_is_offered_under_another_handle(stage: Stage):
+    """Whether Chrome asks the proxy again or shows the page as it was left."""
     page, first = await stage.show("/shop")
     await stage.person.chrome.go(page, stage.url("/quiet"))
     await stage.offered("/quiet")
     await page.js("history.back()")
     again = await stage.offered("/shop")
     assert again.token != first.token
+    await page.js("console.log('back')")
+    await stage.printed(again, "back")
     assert len(stage.hub.tabs("local")) == 1

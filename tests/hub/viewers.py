@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from pilothouse.config import Config, Proxy
+from pilothouse.errors import Failure
 from pilothouse.hub.hub import Hub
 from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, NetworkFilters, NetworkRequest, TabInfo
 from tests.daemon_here import ALLOW, Here, daemon_here
@@ -23,7 +24,7 @@ from tests.proxy.apps import App, running
 
 SEE_S = 10.0
 
-PAGE = """<!doctype html><title>Shop</title><h1>Shop</h1>
+PAGE = """<!doctype html><title>Shop</title><link rel=icon href="data:,"><h1>Shop</h1>
 <script>
 console.log('inline', {a: 1}, [1, 2]);
 console.warn('%s is %d', 'answer', 42);
@@ -54,7 +55,9 @@ class Shop(App):
         self.asked: list[tuple[str, str]] = []
         own = [
             Route("/shop", self._page),
-            Route("/quiet", lambda request: HTMLResponse("<!doctype html><title>Quiet</title>")),
+            Route(
+                "/quiet", lambda request: HTMLResponse("<!doctype html><title>Quiet</title><link rel=icon href=data:,>")
+            ),
             Route("/health", lambda request: HTMLResponse("<!doctype html><title>Health</title>")),
             Route("/app.js", lambda request: Response("console.info('app')", media_type="text/javascript")),
             Route("/api/items", self._items, methods=["POST"]),
@@ -118,6 +121,7 @@ class Stage:
         self.here = here
         self.shop = shop
         self.person = person
+        self._pages: list[Page] = []
 
     @property
     def hub(self) -> Hub:
@@ -148,9 +152,22 @@ class Stage:
 
         return await self.until(look, f"{path} is offered")
 
+    async def open(self, url: str) -> Page:
+        page = await self.person.chrome.open(url)
+        self._pages.append(page)
+        return page
+
     async def show(self, path: str) -> tuple[Page, TabInfo]:
-        page = await self.person.chrome.open(self.url(path))
+        page = await self.open(self.url(path))
         return page, await self.offered(path)
+
+    async def clear(self) -> None:
+        """The curtain: what was opened is closed."""
+        for page in self._pages:
+            with contextlib.suppress(Failure):
+                await self.person.chrome.close(page)
+        self._pages.clear()
+        await self.until(lambda: not self.hub.tabs("local"), "no tab is offered any more")
 
     async def requests(self, tab: TabInfo, **filters: Any) -> list[NetworkRequest]:
         return await self.hub.network("local", tab.token, NetworkFilters(**{"limit": 10_000, **filters}))
@@ -161,10 +178,10 @@ class Stage:
     async def entries(self, tab: TabInfo, **filters: Any) -> list[ConsoleEntry]:
         return await self.hub.console("local", tab.token, ConsoleFilters(**{"limit": 20_000, **filters}))
 
-    async def printed(self, tab: TabInfo, message: str) -> None:
+    async def printed(self, tab: TabInfo, message: str, *, part: bool = False) -> None:
         """Wait for a line, and so for everything that was said before it."""
         end = time.monotonic() + SEE_S
-        while message not in await self.lines(tab):
+        while not any(message in one if part else message == one for one in await self.lines(tab)):
             assert time.monotonic() < end, f"never printed: {message}; {(await self.lines(tab))[-5:]}"
             await asyncio.sleep(0.01)
 
@@ -180,6 +197,8 @@ class Stage:
 
 @contextlib.asynccontextmanager
 async def staged(home: Path, app: App | None = None) -> AsyncIterator[Stage]:
+    # Agents in a person's own Chrome reach this machine only where a rule says so.
+    (home / "policy.toml").write_text('[[rules]]\nhost = "*.localhost"\nread = true\nwrite = true\n')
     async with (
         running(app or Shop()) as shop,
         daemon_here(home, Config(proxy=Proxy(enabled=True, port=0))) as here,

@@ -11,6 +11,9 @@ const ALIVE_MS = 20_000;
 const BUSY_ALIVE_MS = 2_000; // while tabs are offered: they are to be back within seconds
 const ANSWER_MS = 2_500;
 const MOST_UNSENT = 64 * 1024 * 1024;
+const TOGETHER_MS = 50;
+const MOST_TOGETHER = 100;
+const LARGE = 1_000_000;
 
 /**
  * @typedef {object} Ears
@@ -32,6 +35,11 @@ let next;
 let patience;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let pulse;
+/** @type {string[]} said soon, in one frame: a busy page has thousands of news a second */
+let together = [];
+let togetherChars = 0;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let flushing;
 
 /** @param {Ears} given */
 export function listen(given) {
@@ -78,14 +86,38 @@ export function renew() {
   hurry();
 }
 
-/** @param {object} message @returns {boolean} whether it is on its way */
+/** At once, after what was to be said soon. @param {object} message @returns {boolean} whether it is on its way */
 export function say(message) {
+  flush();
+  return send(encoded(message));
+}
+
+/** Soon. @param {object} message */
+export function mention(message) {
+  const text = encoded(message);
+  together.push(text);
+  togetherChars += text.length;
+  if (together.length >= MOST_TOGETHER || togetherChars > LARGE) flush();
+  else flushing ??= setTimeout(flush, TOGETHER_MS);
+}
+
+function flush() {
+  clearTimeout(flushing);
+  flushing = undefined;
+  if (!together.length) return;
+  send(`[${together.join(',')}]`);
+  together = [];
+  togetherChars = 0;
+}
+
+/** @param {string} frame */
+function send(frame) {
   if (socket?.readyState !== WebSocket.OPEN) return false;
   if (socket.bufferedAmount > MOST_UNSENT) {
     socket.close();
     return false;
   }
-  socket.send(encoded(message));
+  socket.send(frame);
   return true;
 }
 

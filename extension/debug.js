@@ -351,7 +351,7 @@ function recordOf(tabId) {
 /** @param {Diary} record @param {number} tabId @param {object} message */
 function tell(record, tabId, message) {
   const one = offers.get(tabId);
-  if (one?.accepted && one.record === record) line.say({ ...message, token: one.token });
+  if (one?.accepted && one.record === record) line.mention({ ...message, token: one.token });
 }
 
 // The hub

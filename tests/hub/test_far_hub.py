@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import signal
 import time
 from collections.abc import AsyncIterator, Callable

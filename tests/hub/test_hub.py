@@ -416,3 +416,28 @@ async def test_what_is_no_message_is_refused(world: World, frame: bytes):
     with pytest.raises(Failure) as caught:
         world.browser("ann").visitor.take(frame)
     assert caught.value.code == "bad_request"
+
+
+async def test_several_things_may_be_said_in_one_frame(world: World):
+    browser, token, handle = offered(world)
+    entries_ = [{"timestamp": at, "level": "log", "message": str(at)} for at in range(3)]
+    said = [{"type": "browser_debug_console_event", "token": token, "entry": one} for one in entries_]
+    browser.visitor.take(json.dumps(said).encode())
+    assert [one.message for one in await entries(world, handle)] == ["0", "1", "2"]
+    with pytest.raises(Failure, match="nothing that a browser says"):
+        browser.visitor.take(json.dumps(said * 400).encode())
+
+
+async def test_a_browser_hears_whose_pages_count(world: World):
+    said = world.browser("ann").say("hello", browser_id="b1")
+    assert said == {"type": "browser_debug_hub", "proxy": "http://localhost:8081"}
+
+
+async def test_what_the_browser_remembers_is_put_between_what_we_heard(world: World):
+    browser, token, handle = offered(world)
+    for at in (1, 2):
+        browser.prints(token, at, str(at))
+    ring = world.hub.tab("ann", handle).entries
+    ring.replace([ConsoleEntry(2, "log", "2"), ConsoleEntry(3, "log", "3")])
+    browser.prints(token, 4, "4")
+    assert [one.message for one in await entries(world, handle)] == ["1", "2", "3", "4"]

@@ -258,13 +258,18 @@ class Visitor:
         self._asked: dict[str, asyncio.Future[NetworkData | ConsoleData]] = {}
 
     def take(self, frame: bytes) -> None:
-        """What cannot be read ends the connection (`bad_request`); what is not allowed is answered."""
+        """One message, or a list of several. What cannot be read ends the connection (`bad_request`); what is not
+        allowed is answered."""
         if len(frame) > MAX_FRAME:
             raise Failure("bad_request", f"a frame may have {MAX_FRAME} bytes")
         try:
-            said: FromBrowser = from_browser.decode(frame)
+            said = from_browser.decode(frame)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise Failure("bad_request", f"this is nothing that a browser says: {str(error)[:200]}") from None
+        for one in said if isinstance(said, list) else [said]:
+            self._take(one)
+
+    def _take(self, said: FromBrowser) -> None:
         match said:
             case Hello():
                 self._send({"type": "browser_debug_hub", "proxy": self._hub.proxy_origin})

@@ -31,6 +31,7 @@ const HEADER = 'x-adi-debug-token';
 const QUIET_MS = 250;
 const AWAY_MS = 60_000;
 const MOST_LEFT = 20;
+const MOST_BODY = 2_500_000; // however it is written, it fits into a frame
 const MAX_TITLE = 1_500;
 const MAX_FAVICON = 60_000;
 
@@ -389,7 +390,8 @@ function onMessage(message) {
 /** @param {Live} one @param {{ticket: string, response_body_max_size: number}} told */
 function accepted(one, { ticket, response_body_max_size }) {
   const isFirst = !one.ticket;
-  Object.assign(one, { ticket, accepted: true, bodyMax: Math.min(response_body_max_size, settings.response_body_max_size) });
+  const bodyMax = Math.min(response_body_max_size, settings.response_body_max_size, MOST_BODY);
+  Object.assign(one, { ticket, accepted: true, bodyMax });
   remember();
   if (isFirst) one.record.tellAll();
 }

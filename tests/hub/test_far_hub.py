@@ -2,14 +2,22 @@
 
 import asyncio
 import contextlib
+import ipaddress
 import signal
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from pilothouse.config import Config
 from pilothouse.config import Hub as HubSettings
@@ -221,3 +229,62 @@ async def test_who_may_not_come_in(town: Town):
         for path in ("/mcp", "/api/cocoons", "/metrics", "/bridge"):
             assert (await client.get(url + path)).status_code in (401, 403, 404)
         assert (await client.get(f"{url}/health", headers={"host": "evil.test"})).status_code == 421
+
+
+async def test_wss_through_a_proxy_that_speaks_tls(town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    town.stop()
+    async with tls_proxy(tmp_path, lambda: town.port) as port:
+        text = town.proxy.file.read_text()
+        town.proxy.file.write_text(f'[server]\nallowed_hosts = ["hub.localhost:{port}"]\n\n{text}')
+        await town.start()
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "tls.pem"))
+        hub = FarHub(f"wss://hub.localhost:{port}/signaling", town.keys["ann"])
+        assert await hub.listed("") == []
+        await hub.close()
+        with pytest.raises(Failure, match="421"):
+            await FarHub(f"wss://127.0.0.1:{port}/signaling", town.keys["ann"]).listed("")
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with pytest.raises(Failure, match="cannot be reached"):  # nobody vouches for that certificate
+            await FarHub(f"wss://hub.localhost:{port}/signaling", town.keys["ann"]).listed("")
+
+
+@contextlib.asynccontextmanager
+async def tls_proxy(folder: Path, target: Callable[[], int]) -> AsyncIterator[int]:
+    """As little as a TLS proxy can be: what comes in goes to the port, and back."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate(folder / "tls.pem"))
+
+    async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65_536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        back, to = await asyncio.open_connection("127.0.0.1", target())
+        await asyncio.gather(copy(reader, to), copy(back, writer))
+
+    async with await asyncio.start_server(served, "127.0.0.1", 0, ssl=context) as server:
+        yield server.sockets[0].getsockname()[1]
+
+
+def certificate(file: Path) -> Path:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hub.localhost")])
+    names = [x509.DNSName("hub.localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .sign(key, SHA256())
+    )
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file.write_bytes(secret + made.public_bytes(Encoding.PEM))
+    return file

@@ -9,6 +9,7 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection
 
+from pilothouse.hub.hub import Hub, Tab
 from tests.command_line import CommandLine
 from tests.daemon_here import ALLOW
 from tests.hub.test_signaling import Hubbed, announce, ask, hubbed
@@ -76,8 +77,10 @@ async def heard(browser: ClientConnection) -> None:
     await browser.recv()
 
 
-async def handle_of(hubbed: Hubbed) -> str:
-    return hubbed.here.gate.hub.tabs("local")[0].token  # type: ignore[union-attr]
+def tab_of(hubbed: Hubbed) -> Tab:
+    hub = hubbed.here.gate.hub
+    assert isinstance(hub, Hub)
+    return hub.tab("local", hub.tabs("local")[0].token)
 
 
 async def test_the_console_goes_on_after_its_past(hubbed: Hubbed):
@@ -86,7 +89,7 @@ async def test_the_console_goes_on_after_its_past(hubbed: Hubbed):
         token = await announce(browser, hubbed, "mine")
         await prints(browser, token, 1, "old")
         await heard(browser)
-        async with terminal(hubbed, "console", await handle_of(hubbed), "--follow") as shown:
+        async with terminal(hubbed, "console", tab_of(hubbed).handle, "--follow") as shown:
             assert await shown.read() == "log: old"
             await prints(browser, token, 2, "new", "error")
             assert await shown.read() == "error: new"
@@ -100,7 +103,7 @@ async def test_the_network_goes_on_with_what_fits(hubbed: Hubbed):
         token = await announce(browser, hubbed, "mine")
         await requests(browser, token, 1, 500)
         await heard(browser)
-        arguments = ("network", await handle_of(hubbed), "-f", "--status-min", "400", "--json")
+        arguments = ("network", tab_of(hubbed).handle, "-f", "--status-min", "400", "--json")
         async with terminal(hubbed, *arguments) as shown:
             assert json.loads(await shown.read())["url"] == "http://x.test/1"
             await prints(browser, token, 1, "a line")
@@ -110,7 +113,9 @@ async def test_the_network_goes_on_with_what_fits(hubbed: Hubbed):
             assert (told["url"], told["status"], told["response_body"]) == ("http://x.test/3", 404, "not here")
             shown.process.send_signal(signal.SIGINT)
             assert (await shown.end())[0] == 130
-        await hubbed.here.gate.hub.listed("local")  # type: ignore[union-attr]
+        async with asyncio.timeout(10):
+            while tab_of(hubbed).listeners:
+                await asyncio.sleep(0.01)
 
 
 async def test_what_cannot_be_followed_is_told(hubbed: Hubbed):

@@ -5,19 +5,21 @@ import { address } from './debug-diary.js';
 import { ask } from './debug-hold.js';
 
 /** @typedef {import('./debug-diary.js').Diary} Diary */
-/** @typedef {{status: number, timestamp: number, headers: Record<string, string>, mime: string}} Seen */
+/** @typedef {{status: number, timestamp: number, headers: Record<string, string>}} Seen */
 
 export const DOCUMENT = 'document';
 const MOST = 500;
 const ACCOUNT = `JSON.stringify([performance.timeOrigin, performance.getEntriesByType('resource').slice(0, ${MOST}).map(
   (one) => [one.name, one.startTime, one.duration, one.responseStatus])])`;
 
-/** The document itself, as it was told of before. @param {Diary} diary @param {{url: string, method: string, at: number, seen: Seen}} page */
+/** The document itself, as it was told of before.
+ * @param {Diary} diary @param {{url: string, method: string, at: number, seen: Seen}} page */
 export function tellDocument(diary, { url, method, at, seen }) {
   const told = { timestamp: at, method, url: address(url) };
   diary.begin(DOCUMENT, told, { request_id: DOCUMENT, ...told });
-  const { status, headers, mime, timestamp } = seen;
-  diary.respond(DOCUMENT, { timestamp, status, status_text: '', headers, mime_type: mime });
+  const { status, headers, timestamp } = seen;
+  const mime_type = (headers['content-type'] ?? '').split(';', 1)[0].slice(0, 200);
+  diary.respond(DOCUMENT, { timestamp, status, status_text: '', headers, mime_type });
 }
 
 /** Once the page is there. @param {number} tabId @param {Diary} diary @param {string} loaderId @param {number} bodyMax */

@@ -7,12 +7,12 @@ import { address, fields } from './debug-diary.js';
 
 /**
  * @typedef {object} Desk who wants to know, and how much
- * @property {(loaderId: string, documentUrl: string) => Diary | undefined} recordFor whose requests a document's are
+ * @property {(loaderId: string, documentUrl: string) => Diary | undefined} diaryFor whose requests a document's are
  * @property {() => number} bodyMax characters of a body that are told
  * @property {(debuggee: Debuggee, method: string, params: object) => Promise<any>} ask
  */
 
-/** @typedef {{id: string, record: Diary, at: number, began: number, hop: number, mime: string, size: number}} Open */
+/** @typedef {{id: string, diary: Diary, at: number, began: number, hop: number, mime: string, size: number}} Open */
 
 const MAX_FETCHED = 10_000_000;
 const SAYS = /^(text\/|application\/(.*json|.*xml|.*javascript|x-www-form-urlencoded|graphql|x-ndjson))/;
@@ -46,12 +46,12 @@ export class Requests {
     const before = this.open.get(key);
     if (before && redirectResponse) {
       this.#respond(before, redirectResponse, timestamp);
-      before.record.finish(before.id, { timestamp: moment(before, timestamp), duration_ms: lasted(before, timestamp) });
+      before.diary.finish(before.id, { timestamp: moment(before, timestamp), duration_ms: lasted(before, timestamp) });
     }
-    const record = this.desk.recordFor(loaderId, documentURL);
-    if (!record) return;
+    const diary = this.desk.diaryFor(loaderId, documentURL);
+    if (!diary) return;
     const hop = before && redirectResponse ? before.hop + 1 : 0;
-    const open = { id: hop ? `${key}.${hop}` : key, record, at: wallTime * 1000, began: timestamp, hop, mime: '', size: 0 };
+    const open = { id: hop ? `${key}.${hop}` : key, diary, at: wallTime * 1000, began: timestamp, hop, mime: '', size: 0 };
     this.open.set(key, open);
     const body = request.postData === undefined ? undefined : request.postData.slice(0, this.desk.bodyMax());
     begin(open, { method: request.method, url: request.url, headers: request.headers, body });
@@ -66,7 +66,7 @@ export class Requests {
   /** @param {Open} open @param {any} response @param {number} timestamp */
   #respond(open, { status, statusText, headers, mimeType }, timestamp) {
     open.mime = mimeType;
-    open.record.respond(open.id, {
+    open.diary.respond(open.id, {
       timestamp: moment(open, timestamp),
       status,
       status_text: (statusText ?? '').slice(0, 1000),
@@ -87,7 +87,7 @@ export class Requests {
     if (!open) return;
     this.open.delete(key);
     const body = await this.#body(source, requestId, open);
-    open.record.finish(open.id, { timestamp: moment(open, timestamp), duration_ms: lasted(open, timestamp), ...body });
+    open.diary.finish(open.id, { timestamp: moment(open, timestamp), duration_ms: lasted(open, timestamp), ...body });
   }
 
   /** @param {Debuggee} source @param {string} requestId @param {Open} open */
@@ -107,14 +107,14 @@ export class Requests {
     if (!open) return;
     this.open.delete(key);
     const error = [errorText || 'failed', blockedReason].filter(Boolean).join(', ').slice(0, 1000);
-    open.record.fail(open.id, { timestamp: moment(open, timestamp), duration_ms: lasted(open, timestamp), error });
+    open.diary.fail(open.id, { timestamp: moment(open, timestamp), duration_ms: lasted(open, timestamp), error });
   }
 
   /** @param {string} key @param {string} url */
   #socket(key, url) {
-    const record = this.desk.recordFor('', '');
-    if (!record) return;
-    const open = { id: key, record, at: Date.now(), began: 0, hop: 0, mime: '', size: 0 };
+    const diary = this.desk.diaryFor('', '');
+    if (!diary) return;
+    const open = { id: key, diary, at: Date.now(), began: 0, hop: 0, mime: '', size: 0 };
     this.open.set(key, open);
     begin(open, { method: 'GET', url, headers: {}, body: undefined });
   }
@@ -133,12 +133,12 @@ export class Requests {
     if (!open) return;
     this.open.delete(key);
     const whole = { ...open, began: open.began || timestamp };
-    open.record.finish(open.id, { timestamp: moment(whole, timestamp), duration_ms: lasted(whole, timestamp) });
+    open.diary.finish(open.id, { timestamp: moment(whole, timestamp), duration_ms: lasted(whole, timestamp) });
   }
 }
 
 /** @param {Open} open @param {{method: string, url: string, headers: Record<string, string>, body?: string}} told */
-function begin({ id, record, at }, { method, url, headers, body }) {
+function begin({ id, diary, at }, { method, url, headers, body }) {
   const data = {
     timestamp: at,
     method: method.slice(0, 200),
@@ -147,7 +147,7 @@ function begin({ id, record, at }, { method, url, headers, body }) {
     ...(body === undefined ? {} : { body }),
   };
   const { headers: request_headers, body: request_body, ...rest } = data;
-  record.begin(id, data, { request_id: id, ...rest, request_headers, ...(body === undefined ? {} : { request_body }) });
+  diary.begin(id, data, { request_id: id, ...rest, request_headers, ...(body === undefined ? {} : { request_body }) });
 }
 
 /** Chrome's clock counts from anywhere; the wall's time is told once.

@@ -2,7 +2,7 @@
 // agents again.
 
 import { say } from './connection.js';
-import * as debug from './debug.js';
+import { letAllGo } from './debug-offers.js';
 import { keep, keepForNow } from './memory.js';
 import * as relay from './relay.js';
 import { clearRules } from './rules.js';
@@ -14,7 +14,7 @@ export async function stopEverything(by) {
   keepForNow({ hand: [], ours: [] });
   say({ type: 'stopped', payload: { by } });
   sharing.removeAll();
-  await debug.letAllGo();
+  await letAllGo();
   await relay.detachAll();
   await Promise.all([kept, sharing.rebuild(), clearRules()]);
 }

@@ -2,7 +2,11 @@
 
 import * as connection from './connection.js';
 import * as debug from './debug.js';
+import * as arrival from './debug-arrival.js';
 import * as hold from './debug-hold.js';
+import * as hub from './debug-line.js';
+import * as listening from './debug-listen.js';
+import { moved, retitled } from './debug-offers.js';
 import * as downloads from './downloads.js';
 import { keep, kept, recall } from './memory.js';
 import { answer } from './page.js';
@@ -29,7 +33,7 @@ sharing.wire({
   onChange: state.show,
 });
 relay.onAttachments(state.show);
-relay.shareWith({ has: hold.isOursAlone, stepAside: debug.stepAside, stepBack: debug.stepBack });
+relay.shareWith({ has: hold.isOursAlone, stepAside: listening.stepAside, stepBack: listening.stepBack });
 hold.wire({ isAgents: (tabId) => relay.targetOf(tabId) !== undefined });
 connection.listen({ hello, onWelcome, onCommand: verbs.run, onLost, onRefused });
 
@@ -40,7 +44,7 @@ const ready = recall()
   .then(() => {
     awaitReturn();
     connection.connect();
-    debug.start();
+    hub.connect();
     state.show();
   });
 void keepWatch();
@@ -95,7 +99,7 @@ chrome.debugger.onEvent.addListener((source, method, params) => {
     downloads.began(source.tabId, /** @type {any} */ (params).url);
   }
   relay.heard(source, method, params);
-  debug.heard(source, method, params);
+  listening.heard(source, method, params);
 });
 
 chrome.debugger.onDetach.addListener(async (source, reason) => {
@@ -116,7 +120,7 @@ chrome.webNavigation.onCreatedNavigationTarget.addListener(async ({ tabId, sourc
 });
 chrome.tabs.onUpdated.addListener(async (tabId, change, tab) => {
   await ready;
-  if (change.title !== undefined) debug.retitled(tabId, change.title);
+  if (change.title !== undefined) retitled(tabId, change.title);
   if (change.groupId !== undefined) sharing.regrouped(tab);
   sharing.consider(tab);
 });
@@ -138,17 +142,17 @@ chrome.tabGroups.onUpdated.addListener(async ({ id }) => {
   await sharing.groupChanged(id);
 });
 const PAGES = { urls: ['<all_urls>'], types: /** @type {['main_frame']} */ (['main_frame']) }; // of those that we may see
-chrome.webRequest.onBeforeRequest.addListener((details) => void ready.then(() => debug.requested(details)), PAGES);
+chrome.webRequest.onBeforeRequest.addListener((details) => void ready.then(() => arrival.requested(details)), PAGES);
 chrome.webRequest.onResponseStarted.addListener(
-  (details) => void ready.then(() => debug.answered(details)), PAGES, ['responseHeaders'],
+  (details) => void ready.then(() => arrival.answered(details)), PAGES, ['responseHeaders'],
 );
-chrome.webRequest.onErrorOccurred.addListener((details) => void ready.then(() => debug.failed(details)), PAGES);
-chrome.webNavigation.onBeforeNavigate.addListener((details) => void ready.then(() => debug.starting(details)));
-chrome.webNavigation.onErrorOccurred.addListener((details) => void ready.then(() => debug.stayed(details)));
-chrome.webNavigation.onCommitted.addListener((details) => void ready.then(() => debug.committed(details)));
-chrome.webNavigation.onCompleted.addListener((details) => void ready.then(() => debug.completed(details)));
-chrome.webNavigation.onHistoryStateUpdated.addListener((details) => void ready.then(() => debug.moved(details)));
-chrome.webNavigation.onReferenceFragmentUpdated.addListener((details) => void ready.then(() => debug.moved(details)));
+chrome.webRequest.onErrorOccurred.addListener((details) => void ready.then(() => arrival.failed(details)), PAGES);
+chrome.webNavigation.onBeforeNavigate.addListener((details) => void ready.then(() => arrival.starting(details)));
+chrome.webNavigation.onErrorOccurred.addListener((details) => void ready.then(() => arrival.stayed(details)));
+chrome.webNavigation.onCommitted.addListener((details) => void ready.then(() => arrival.committed(details)));
+chrome.webNavigation.onCompleted.addListener((details) => void ready.then(() => arrival.completed(details)));
+chrome.webNavigation.onHistoryStateUpdated.addListener((details) => void ready.then(() => moved(details)));
+chrome.webNavigation.onReferenceFragmentUpdated.addListener((details) => void ready.then(() => moved(details)));
 chrome.downloads.onCreated.addListener(downloads.created);
 chrome.downloads.onChanged.addListener(downloads.changed);
 
@@ -169,6 +173,6 @@ void chrome.alarms.create(ALARM, { periodInMinutes: 0.5 });
 chrome.alarms.onAlarm.addListener(async () => {
   await ready;
   connection.hurry();
-  debug.hurry();
+  hub.hurry();
   state.show();
 });

@@ -13,21 +13,32 @@ import { coming, isProxys, left, offers, plain } from './debug-pages.js';
 const HEADER = 'x-adi-debug-token';
 const MOST_LEFT = 5;
 
-/** As early as can be: the debugger is to be there before the answer. @param {{tabId: number, frameId: number, url: string}} details */
-export function starting({ tabId, frameId, url }) {
-  if (frameId === 0 && isWanted(url)) void listenTo(tabId);
+/** As early as can be: the debugger is to be there before the answer.
+ * @param {{tabId: number, frameId: number, url: string, timeStamp: number, documentLifecycle: string}} details */
+export function starting({ tabId, frameId, url, timeStamp, documentLifecycle }) {
+  if (frameId === 0 && documentLifecycle === 'active' && isWanted(url)) expect(tabId, url, timeStamp);
 }
 
 /** @param {{tabId: number, requestId: string, method: string, url: string, timeStamp: number, documentLifecycle?: string}} one */
 export function requested({ tabId, requestId, method, url, timeStamp, documentLifecycle }) {
-  if (tabId < 0 || documentLifecycle === 'prerender' || !isWanted(url)) {
+  if (tabId < 0 || documentLifecycle === 'prerender') return;
+  if (!isWanted(url)) {
     coming.delete(tabId);
     return;
   }
   const before = coming.get(tabId);
-  const fresh = { requestId, method, at: timeStamp, diary: diaryOf(tabId), turned: false, loaderId: '', token: '' };
-  coming.set(tabId, { ...(before?.requestId === requestId ? before : fresh), url }); // a redirect is the same request
+  const isKnown = before && (before.requestId ? before.requestId === requestId : plain(before.url) === plain(url));
+  const one = isKnown ? before : expect(tabId, url, timeStamp);
+  Object.assign(one, { requestId, method, url }); // a redirect is the same request at another address
+}
+
+/** @param {number} tabId @param {string} url @param {number} at */
+function expect(tabId, url, at) {
+  const diary = diaryOf(tabId);
+  const one = { requestId: '', method: 'GET', url, at, diary, turned: false, loaderId: '', token: '' };
+  coming.set(tabId, one);
   void listenTo(tabId);
+  return one;
 }
 
 /** @param {{tabId: number, requestId: string, fromCache: boolean, statusCode: number, timeStamp: number,
@@ -53,6 +64,7 @@ export function committed({ tabId, frameId, url, documentId, documentLifecycle }
   if (offers.has(tabId) && offers.get(tabId)?.documentId !== documentId) leave(tabId);
   const one = coming.get(tabId);
   if (left.has(documentId)) comeBack(tabId, documentId);
+  else if (one && !one.requestId) giveUp(tabId); // it did not come from the network
   else if (one && plain(one.url) === plain(url)) {
     one.page = { url, documentId };
     settle(tabId, one);
@@ -61,7 +73,7 @@ export function committed({ tabId, frameId, url, documentId, documentLifecycle }
 
 /** It did not come to a new page. @param {{tabId: number, frameId: number}} details */
 export function stayed({ tabId, frameId }) {
-  if (frameId === 0 && !coming.has(tabId) && !offers.has(tabId)) void release(tabId);
+  if (frameId === 0 && !coming.get(tabId)?.requestId) giveUp(tabId);
 }
 
 /** Its load is over. @param {{tabId: number, frameId: number, documentId: string}} details */

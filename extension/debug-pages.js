@@ -8,7 +8,7 @@ import { isOursAlone } from './debug-hold.js';
 /** @typedef {import('./debug-early.js').Seen} Seen */
 /**
  * @typedef {object} Coming
- * @property {string} requestId
+ * @property {string} requestId empty until it is asked for
  * @property {string} method
  * @property {string} url
  * @property {number} at

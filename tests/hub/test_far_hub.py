@@ -92,7 +92,8 @@ async def test_two_users_two_cocoons_three_browsers(town: Town):
         browsers: list[Viewer] = [await stack.enter_async_context(viewer()) for _ in range(3)]
         for browser, user in zip(browsers, ("ann", "ann", "ben"), strict=True):
             await browser.use_hub(town.url, town.keys[user])
-            await browser.chrome.open(f"{town.proxy.origin(f'{user}s')}/shop")
+            page = await browser.chrome.open(f"{town.proxy.origin(f'{user}s')}/quiet")
+            await browser.chrome.go(page, f"{town.proxy.origin(f'{user}s')}/shop")
         ids = [await browser.browser_id() for browser in browsers]
         hubs = {user: town.client(user) for user in ("ann", "ben")}
         for user, own in (("ann", ids[:2]), ("ben", ids[2:])):

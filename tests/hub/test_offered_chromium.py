@@ -36,7 +36,9 @@ async def stage(theatre: Stage) -> AsyncIterator[Stage]:
 
 
 async def test_a_page_with_a_token_is_offered_with_all_that_it_does(stage: Stage):
-    page, tab = await stage.show("/shop")
+    page, _ = await stage.show("/quiet")
+    await stage.person.chrome.go(page, stage.url("/shop"))
+    tab = await stage.offered("/shop")
     assert tab.cocoon_id == "shop"
     assert tab.browser_id == await stage.person.browser_id()
     await stage.until(lambda: stage.hub.tabs("local")[0].title == "Shop", "its title is told")
@@ -48,6 +50,8 @@ async def test_a_page_with_a_token_is_offered_with_all_that_it_does(stage: Stage
     assert items.duration_ms is not None
     document = await stage.done(tab, "/shop$")
     assert (document.method, document.status, document.mime_type) == ("GET", 200, "text/html")
+    assert document.response_body
+    assert document.response_body.startswith("<!doctype html><title>Shop")
     assert tab.token not in str(document)
     await stage.done(tab, "/app.js")
     await stage.printed(tab, "Uncaught Error: boom", part=True)
@@ -59,6 +63,17 @@ async def test_a_page_with_a_token_is_offered_with_all_that_it_does(stage: Stage
     assert any("500" in one for one in said)
     await stage.person.chrome.close(page)
     await stage.until(lambda: not stage.hub.tabs("local"), "it is gone with its tab")
+
+
+async def test_a_tabs_first_page_may_begin_before_the_debugger_is_there(stage: Stage):
+    """Then what it asked for is known without headers, but it is known."""
+    _, tab = await stage.show("/shop")
+    for path, status in (("/shop", 200), ("/app.js", 200), ("/api/items", 200), ("/api/broken", 500)):
+        found = await stage.done(tab, f"{path}$")
+        assert found.status == status
+    assert len(await stage.requests(tab)) == 4
+    for line in ("inline", "answer is 42", "app", "boom"):
+        await stage.printed(tab, line, part=True)
 
 
 async def test_an_agent_finds_the_failing_request(stage: Stage):

@@ -16,7 +16,7 @@ const MOST_LEFT = 5;
 /** As early as can be: the debugger is to be there before the answer.
  * @param {{tabId: number, frameId: number, url: string, timeStamp: number, documentLifecycle: string}} details */
 export function starting({ tabId, frameId, url, timeStamp, documentLifecycle }) {
-  if (frameId === 0 && documentLifecycle === 'active' && isWanted(url)) expect(tabId, url, timeStamp);
+  if (frameId === 0 && documentLifecycle !== 'prerender' && isWanted(url)) expect(tabId, url, timeStamp);
 }
 
 /** @param {{tabId: number, requestId: string, method: string, url: string, timeStamp: number, documentLifecycle?: string}} one */

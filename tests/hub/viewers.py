@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from pilothouse.cdp.connection import ProtocolError
 from pilothouse.config import Config, Proxy
-from pilothouse.errors import Failure
 from pilothouse.hub.hub import Hub
 from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, NetworkFilters, NetworkRequest, TabInfo
 from tests.daemon_here import ALLOW, Here, daemon_here
@@ -163,10 +163,10 @@ class Stage:
 
     async def clear(self) -> None:
         """The curtain: what was opened is closed."""
-        for page in self._pages:
-            with contextlib.suppress(Failure):
+        pages, self._pages = self._pages, []
+        for page in pages:
+            with contextlib.suppress(ProtocolError):  # it is closed already
                 await self.person.chrome.close(page)
-        self._pages.clear()
         await self.until(lambda: not self.hub.tabs("local"), "no tab is offered any more")
 
     async def requests(self, tab: TabInfo, **filters: Any) -> list[NetworkRequest]:

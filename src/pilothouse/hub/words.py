@@ -186,6 +186,6 @@ class HubError(Said, frozen=True, tag="browser_debug_error"):
 FromBrowser = Hello | TabAvailable | TabClosed | TabUpdated | NetworkEvent | ConsoleEvent | NetworkData | ConsoleData
 FromClient = ListTabs | GetNetwork | GetConsole | Follow
 FromHub = Tabs | NetworkData | ConsoleData | Followed | HubError
-from_browser = msgspec.json.Decoder(FromBrowser | Annotated[list[FromBrowser], Meta(max_length=1000)])
+from_browser = msgspec.json.Decoder(FromBrowser | Annotated[list[FromBrowser], Meta(min_length=1, max_length=1000)])
 from_client = msgspec.json.Decoder(FromClient)
 from_hub = msgspec.json.Decoder(FromHub)

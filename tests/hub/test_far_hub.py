@@ -236,17 +236,17 @@ async def test_wss_through_a_proxy_that_speaks_tls(town: Town, tmp_path: Path, m
     town.stop()
     async with tls_proxy(tmp_path, lambda: town.port) as port:
         text = town.proxy.file.read_text()
-        town.proxy.file.write_text(f'[server]\nallowed_hosts = ["hub.localhost:{port}"]\n\n{text}')
+        town.proxy.file.write_text(f'[server]\nallowed_hosts = ["localhost:{port}"]\n\n{text}')
         await town.start()
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "tls.pem"))
-        hub = FarHub(f"wss://hub.localhost:{port}/signaling", town.keys["ann"])
+        hub = FarHub(f"wss://localhost:{port}/signaling", town.keys["ann"])
         assert await hub.listed("") == []
         await hub.close()
         with pytest.raises(Failure, match="421"):
             await FarHub(f"wss://127.0.0.1:{port}/signaling", town.keys["ann"]).listed("")
         monkeypatch.delenv("SSL_CERT_FILE")
         with pytest.raises(Failure, match="cannot be reached"):  # nobody vouches for that certificate
-            await FarHub(f"wss://hub.localhost:{port}/signaling", town.keys["ann"]).listed("")
+            await FarHub(f"wss://localhost:{port}/signaling", town.keys["ann"]).listed("")
 
 
 @contextlib.asynccontextmanager
@@ -272,8 +272,8 @@ async def tls_proxy(folder: Path, target: Callable[[], int]) -> AsyncIterator[in
 
 def certificate(file: Path) -> Path:
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hub.localhost")])
-    names = [x509.DNSName("hub.localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     now = datetime.now(UTC)
     made = (
         x509.CertificateBuilder()

@@ -5,7 +5,7 @@ import { kept } from './memory.js';
 import { Diary, fields } from './debug-diary.js';
 import { tellDocument, tellEarly } from './debug-early.js';
 import { listenTo, release } from './debug-listen.js';
-import { close, isHeard, offer, tell } from './debug-offers.js';
+import { close, isHeard, look, offer, tell } from './debug-offers.js';
 import { coming, isProxys, left, offers, plain } from './debug-pages.js';
 
 /** @typedef {import('./debug-pages.js').Coming} Coming */
@@ -79,7 +79,9 @@ export function stayed({ tabId, frameId }) {
 /** Its load is over. @param {{tabId: number, frameId: number, documentId: string}} details */
 export function completed({ tabId, frameId, documentId }) {
   const one = frameId === 0 ? offers.get(tabId) : undefined;
-  if (!one?.isLate || one.documentId !== documentId) return;
+  if (one?.documentId !== documentId) return;
+  void look(tabId);
+  if (!one.isLate) return;
   one.isLate = false;
   void tellEarly(tabId, one.diary, one.loaderId, one.bodyMax);
 }

@@ -45,7 +45,7 @@ async function announce(tabId) {
   const tab = await chrome.tabs.get(tabId).catch(() => undefined);
   if (!one || offers.get(tabId) !== one || one.told || !line.isReady()) return; // a hub that comes hears of all, once
   one.told = true;
-  one.title = (tab?.title ?? '').slice(0, MAX_TITLE);
+  one.title ||= (tab?.title ?? '').slice(0, MAX_TITLE); // it may have been told a new one meanwhile
   const favicon = tab?.favIconUrl && tab.favIconUrl.length <= MAX_FAVICON ? { favicon: tab.favIconUrl } : {};
   const { token, url, title, ticket } = one;
   line.say({ type: 'browser_debug_tab_available', token, browser_id: kept.install, url, title, ...favicon, ticket });
@@ -66,6 +66,12 @@ export function retitled(tabId, title) {
   if (!one || one.title === title) return;
   one.title = title.slice(0, MAX_TITLE);
   tellSoon(tabId);
+}
+
+/** @param {number} tabId */
+export async function look(tabId) {
+  const tab = await chrome.tabs.get(tabId).catch(() => undefined);
+  if (tab?.title) retitled(tabId, tab.title);
 }
 
 /** A page that changes its title a thousand times a second is told of four times. @param {number} tabId */

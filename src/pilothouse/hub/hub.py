@@ -263,7 +263,7 @@ class Visitor:
         if len(frame) > MAX_FRAME:
             raise Failure("bad_request", f"a frame may have {MAX_FRAME} bytes")
         try:
-            said = from_browser.decode(frame)
+            said: FromBrowser | list[FromBrowser] = from_browser.decode(frame)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise Failure("bad_request", f"this is nothing that a browser says: {str(error)[:200]}") from None
         for one in said if isinstance(said, list) else [said]:

@@ -19,9 +19,10 @@ from pilothouse.config import Config, Proxy
 from pilothouse.hub.hub import Hub
 from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, NetworkFilters, NetworkRequest, TabInfo
 from tests.daemon_here import ALLOW, Here, daemon_here
-from tests.own_chrome import OwnChrome, Page, own_chrome
+from tests.own_chrome import ORIGIN, OwnChrome, Page, own_chrome
 from tests.proxy.apps import App, running
 
+OPTIONS = f"{ORIGIN}/debug-options.html"
 SEE_S = 10.0
 
 PAGE = """<!doctype html><title>Shop</title><link rel=icon href="data:,"><h1>Shop</h1>
@@ -84,10 +85,23 @@ class Viewer:
         self.popup = popup
 
     async def use_hub(self, url: str, key: str) -> None:
-        """As the page of settings does it."""
-        wanted = {"signaling_url": url, "user_key": key}
-        await self.popup.js(f"chrome.storage.local.set({json.dumps(wanted)})")
+        """In the page of settings, as a person does it."""
+        page = await self.chrome.open(OPTIONS)
+        assert (
+            await self._save(page, url.replace("ws:", "http:"), key)
+            == "It begins with wss://, or with ws://127.0.0.1: for one on this machine."
+        )
+        assert await self._save(page, url, "a key") == "This is no key of Pilothouse."
+        assert await self._save(page, url, key) == ""
         await self.connected()
+        await page.until("document.getElementById('words').textContent.startsWith('Connected.')")
+        await self.chrome.close(page)
+
+    async def _save(self, page: Page, url: str, key: str) -> str:
+        await page.until("document.getElementById('size').value")
+        typed = "".join(f"{name}.value = {json.dumps(text)};" for name, text in (("url", url), ("key", key)))
+        await page.js(f"{typed} document.querySelector('form button').click()")
+        return await page.js("document.getElementById('wrong').textContent")
 
     async def pair(self, here: Here) -> None:
         headers = {"authorization": f"Bearer {here.person}", "content-type": "application/json"}

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.hub.busy import Busy
 from tests.hub.viewers import Stage, staged
 
-ROUNDS = 7
+ROUNDS = 5
 
 
 async def loads(stage: Stage, cocoon: str) -> float:
@@ -34,6 +34,7 @@ async def main() -> None:
             for number in range(ROUNDS + 1):
                 for cocoon, list_ in times.items():
                     took = await loads(stage, cocoon)
+                    sys.stderr.write(f"{cocoon} {took:.0f} ms\n")
                     if number:  # the first round warms up
                         list_.append(took)
     plain, offered = (statistics.median(times[name]) for name in ("plain", "shop"))

@@ -68,14 +68,21 @@ class SignalingDoor:
     async def _enter(self, socket: WebSocket) -> None:
         is_browser = "origin" in socket.headers
         try:
-            self._tries.count("signaling")
-            user = self._user(socket, is_browser=is_browser)
+            user = self._welcome(socket, is_browser=is_browser)
         except Failure as failure:
             await socket.send_denial_response(parcel.refusal(Refused(failure.status, failure)))
             return
         await socket.accept(PROTOCOL if PROTOCOL in socket.scope["subprotocols"] else None)
         line = _Line(socket, lambda: self._user(socket, is_browser=is_browser) == user)
         await line.run(self._browser(line, user) if is_browser else self._client(line, user))
+
+    def _welcome(self, socket: WebSocket, *, is_browser: bool) -> str:
+        """Only those who are not let in are counted: nobody can use up the others' turns."""
+        try:
+            return self._user(socket, is_browser=is_browser)
+        except Failure:
+            self._tries.count("signaling")
+            raise
 
     def _user(self, socket: WebSocket, *, is_browser: bool) -> str:
         offered: list[str] = socket.scope["subprotocols"]

@@ -51,6 +51,7 @@ PLACES = {
     "Session": "a session (`session?`)",
     "OwnSessions": "your sessions",
     "OwnBrowsers": "profiles and their browsers",
+    "OwnDebug": "tabs that browsers offer through the debug proxy",
 }
 
 

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute
 
 from pilothouse import daemon, instance
 from pilothouse.call import Defaults
+from pilothouse.cocoons import Cocoons
 from pilothouse.config import Config
 from pilothouse.gate import Gate
 from pilothouse.guard.policy import Decision, Policy, Question
@@ -42,6 +43,7 @@ class Here:
         self.routes: list[BaseRoute] = []
         self.gate: Gate
         self.links: Links
+        self.cocoons: Cocoons
 
     @property
     def agent(self) -> str:
@@ -100,6 +102,11 @@ def _open_up(patch: pytest.MonkeyPatch, here: Here) -> None:
         here.links = Links()
         return here.links
 
+    def cocooned(*args: Any, **more: Any) -> Cocoons:
+        here.cocoons = Cocoons(*args, **more)
+        return here.cocoons
+
+    patch.setattr(daemon, "Cocoons", cocooned)
     patch.setattr(daemon, "build_app", built)
     patch.setattr(daemon, "Links", linked)
     patch.setattr(daemon, "Gate", Seen)

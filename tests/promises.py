@@ -45,6 +45,7 @@ KEPT = {
     "B12": 'Many agents at once',
     "C01": 'The 73 tools of seed 003 under their own names and categories (tools.md), each with a schema th',
     "C02": 'The names of seeds 001 and 002 (browser.goto, browser.click, browser.type, browser.select, brow',
+    "C03": 'The three browser_debug_ tools of seed 000 with their schemas',
     "C04": 'One declaration per tool yields the MCP tool, the REST route, the CLI command, the policy class',
     "C05": 'Tool sets',
     "C06": 'Element tools take one target',
@@ -80,18 +81,6 @@ KEPT = {
     "F06": 'Popup with status; badge; the user can stop everything at once',
     "H01": 'Browsers on many machines through Selenium Grid (an existing engine, nothing of our own)',
     "H02": 'Any other CDP endpoint (ws://, wss://, with headers) works the same',
-}
-# Kept in part: their tests are welcome, their absence is no fault yet.
-LATER = {
-    "C03": 'The three browser_debug_ tools of seed 000 with their schemas',
-    "D07": 'A pending approval can be answered in the side panel, the dashboard, the CLI, or by the MCP cli',
-    "D14": 'Policies can be edited live (file, dashboard, side panel) without a restart; a bad edit is refu',
-    "E01": 'One daemon, one loopback port (8777)',
-    "E08": 'CLI',
-    "F04": 'Side panel',
-    "F05": 'Selector picker',
-    "F07": "The dashboard at the daemon's address",
-    "F08": 'All of it is tested in a real Chromium',
     "G01": 'A reverse proxy for registered cocoons (id, name, owner, target), HTTP/1.1 with streaming, WebS',
     "G02": 'X-ADI-Debug-Token is put on top-level text/html navigations only (content types configurable, e',
     "G03": 'The token is base64url of {c, p, n, t, s} in canonical form; s is HMAC-SHA256 over an unambiguo',
@@ -100,6 +89,17 @@ LATER = {
     "G06": 'The signaling hub verifies the token, checks that the caller owns the cocoon, keeps active tabs',
     "G07": 'browser_debug_list_tabs, browser_debug_get_network, browser_debug_get_console with all their fi',
     "G08": 'The hub can be remote',
+}
+# Kept in part: their tests are welcome, their absence is no fault yet.
+LATER = {
+    "D07": 'A pending approval can be answered in the side panel, the dashboard, the CLI, or by the MCP cli',
+    "D14": 'Policies can be edited live (file, dashboard, side panel) without a restart; a bad edit is refu',
+    "E01": 'One daemon, one loopback port (8777)',
+    "E08": 'CLI',
+    "F04": 'Side panel',
+    "F05": 'Selector picker',
+    "F07": "The dashboard at the daemon's address",
+    "F08": 'All of it is tested in a real Chromium',
     "H03": 'A recorded session replays without a model, and exports as a Playwright test (Python)',
     "H04": 'Performance',
 }

@@ -35,11 +35,13 @@ from pilothouse.browser.shared import Shared
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.warden import Bounds
 from pilothouse.call import Defaults
+from pilothouse.cocoons import Cocoons
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Endpoint, Limits, Server, load
 from pilothouse.doors.approvals import approval_routes
 from pilothouse.doors.bridge import BridgeDoor
+from pilothouse.doors.cocoons import cocoon_routes
 from pilothouse.doors.commands import CommandDoor
 from pilothouse.doors.contracts import Contracts
 from pilothouse.doors.extension import extension_routes
@@ -50,9 +52,11 @@ from pilothouse.doors.local import LocalDoor, Open
 from pilothouse.doors.metrics import metrics_route
 from pilothouse.doors.person import PersonOnly
 from pilothouse.doors.policy import PolicyDoor
+from pilothouse.doors.proxy import ProxyDoor, bound
 from pilothouse.doors.rest import RestDoor
 from pilothouse.doors.secrets import secret_routes
 from pilothouse.doors.sessions import session_routes
+from pilothouse.doors.signaling import SignalingDoor
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
@@ -65,18 +69,23 @@ from pilothouse.guard.pairing import ORIGIN, Pairing
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
+from pilothouse.guard.resolve import Resolver
 from pilothouse.guard.rulebook import NAME, Rulebook, version_of
 from pilothouse.guard.rules import Rules
 from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.sluice import Gateway, Network, Sluice
+from pilothouse.guard.token import Signer
 from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
+from pilothouse.hub.far import FarHub
+from pilothouse.hub.hub import Hub
 from pilothouse.presence import Presence
 from pilothouse.profiles import Profiles
 from pilothouse.providers.elsewhere import Elsewhere
 from pilothouse.providers.launch import Launcher
 from pilothouse.providers.link import Links
 from pilothouse.providers.relay import Relay
+from pilothouse.proxy.lines import Lines
 from pilothouse.reload import EVERY_S, follow_file
 from pilothouse.tool import Registry, declared
 
@@ -172,6 +181,7 @@ async def run(
     keys.person()
     keys.look()
     own_ports = {port}
+    proxy = _Proxy(settings, file or home / "config.toml", keys, port)
     sluice = Sluice(settings.network.hosts, own_ports)
     rulebook = rulebook or Rulebook(home / NAME)
     policy = Policy(rules or rulebook.read(), own_ports=own_ports)
@@ -206,6 +216,9 @@ async def run(
         forbidden_ports=own_ports,
         rates=rates,
     )
+    far = FarHub(settings.hub.url, settings.hub.key) if settings.hub.url else None
+    known.know("hub", {"key of the hub": settings.hub.key} if settings.hub.key else {})
+    gate.hub = far or proxy.hub
     mcp = _Mcp(gate, defaults, extras)
     presence = Presence(stop)
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
@@ -221,18 +234,22 @@ async def run(
         *approval_routes(approvals, person),
         *secret_routes(secrets, audit, person),
         *session_routes(gate, person),
+        *cocoon_routes(proxy.cocoons, audit, person),
         *extension_routes(pairing, links, bridge, audit, person, port=port),
     ]
-    routes = [metrics_route(gate), *bridge.routes(), *people, *rest]
+    signaling = SignalingDoor(proxy.hub, proxy.cocoons, pairing.who, keys.who)
+    routes = [metrics_route(gate), *bridge.routes(), *signaling.routes(), *people, *rest]
     app = build_app(
         mcp.door, keys.who, port=port, hosts=hosts, routes=routes, extension=ORIGIN, insecure_no_secret=is_open
     )
     http = HttpDoor(presence.at_web(app))
-    presence.watch(local, http, sessions=lambda: sessions.in_use, browsers=lambda: links.connected)
+    browsers = lambda: links.connected + signaling.browsers
+    presence.watch(local, http, sessions=lambda: sessions.in_use, browsers=browsers)
     following: list[asyncio.Task[None]] = []
     try:
         await local.listen(Path(socket_path(home)))
         await http.listen(listener)
+        await proxy.listen()
         await asyncio.gather(mcp.door(), asyncio.to_thread(manifest.write, str(home), describe(gate.registry)))
         # What is loaded now stays; no later collection need walk it again.
         gc.collect()
@@ -254,8 +271,40 @@ async def run(
         await _close(DOORS_CLOSE_S, mcp.close, local.close)
         await _close(GATE_CLOSE_S, gate.close)  # sessions in the person's Chrome tidy up through its links
         links.close()
-        await _close(DOORS_CLOSE_S, http.close)
+        await _close(DOORS_CLOSE_S, http.close, proxy.close, *([far.close] if far else []))
         sluice.close()
+
+
+class _Proxy:
+    """The debug proxy, if it is wanted; the cocoons, which can be written down before that; the hub, which may serve
+    proxies elsewhere."""
+
+    def __init__(self, settings: Config, file: Path, keys: Keys, own_port: int) -> None:
+        self._listener, proxy = bound(settings.proxy) if settings.proxy.enabled else (None, settings.proxy)
+        ports = {own_port, proxy.port}
+        self.cocoons = Cocoons(file, proxy, forbidden_ports=ports)
+        self._door: ProxyDoor | None = None
+        signer = Signer(hive_secrets(keys))
+        self.hub = Hub(self.cocoons, signer)
+        if self._listener is not None:
+            self._door = ProxyDoor(self.cocoons, signer, Lines(Resolver(settings.network.hosts), ports))
+
+    async def listen(self) -> None:
+        if self._door and self._listener:
+            await self._door.listen(self._listener)
+
+    async def close(self) -> None:
+        if self._door and self._listener:
+            await self._door.close()
+            self._listener.close()
+
+
+def hive_secrets(keys: Keys) -> list[str]:
+    """HIVE_SECRET, and the one before it while both are in use; else one that this home keeps."""
+    given = [one for name in ("HIVE_SECRET", "HIVE_SECRET_PREVIOUS") if (one := os.environ.get(name))]
+    found = given or [keys.hive()]
+    known.know("hive", {f"hive secret {number}": one for number, one in enumerate(found)})
+    return found
 
 
 def _mask_keys(secrets: dict[str, str]) -> None:

@@ -29,6 +29,7 @@ from pilothouse.browser.watch import Event
 from pilothouse.browser.world import WorldGone
 from pilothouse.call import Answer, Call, Caller, Visit
 from pilothouse.cdp.connection import ProtocolError
+from pilothouse.cocoons import LOCAL
 from pilothouse.errors import Failure
 from pilothouse.guard.address import authority, check_url
 from pilothouse.guard.approvals import Approvals
@@ -39,6 +40,7 @@ from pilothouse.guard.patterns import LISTABLE
 from pilothouse.guard.policy import Policy, Question
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_text, redact_tree
+from pilothouse.hub.own import Offers, OwnDebug
 from pilothouse.metrics import UNKNOWN, Metrics, Sample
 from pilothouse.permitting import Permits, early_question, replaced
 from pilothouse.result import Result, clean, clean_tree
@@ -74,6 +76,7 @@ class Gate:
         self._rates = rates or Rates()
         self._budget = budget or Budget()
         self.metrics = Metrics()
+        self.hub: Offers | None = None
         self._leaving: set[asyncio.Task[None]] = set()
 
     async def call(self, call: Call) -> Answer:
@@ -149,6 +152,8 @@ class Gate:
         assert visit.tool
         own = self.own(visit.call.caller)
         if not visit.tool.needs_session:
+            if visit.tool.scope == "OwnDebug":
+                return self.offered()
             return own if visit.tool.scope == "OwnSessions" else OwnBrowsers(self._sessions, own)
         began = asyncio.get_running_loop().time()
         limit.reschedule(began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S)
@@ -160,6 +165,13 @@ class Gate:
             return visit.session
         visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
         return visit.tab
+
+    def offered(self) -> OwnDebug:
+        """Agents here are its user's. A cocoon may be on a private network, as for browsers of our own: a person put it
+        there."""
+        if self.hub is None:
+            raise Failure("unsupported", "this daemon has no signaling hub")
+        return OwnDebug(self.hub, LOCAL, lambda url: self._policy.forbids("isolated", url))
 
     @contextlib.asynccontextmanager
     async def _turn(self, visit: Visit, args: msgspec.Struct) -> AsyncGenerator[None]:

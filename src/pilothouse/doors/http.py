@@ -35,6 +35,7 @@ MAX_DISCARDED = 64 * 1024 * 1024
 # No secret is needed to hear that we are here, nor for pages without data, which ask for the secret themselves.
 OPEN_PATHS = frozenset({"/health", "/api/health", "/api/docs", "/api/docs/page.js", "/api/docs/page.css"})
 BRIDGE_PATH = "/bridge"  # asks for a secret of its own
+SIGNALING_PATH = "/signaling"  # so does this one: users of the hub have keys that open nothing else
 KEY_PROTOCOL = "pilothouse.key."  # a browser's WebSocket can carry a key only as the name of a protocol
 
 RECHECK_S = 1.0  # a stream's key is looked at again this often
@@ -147,6 +148,8 @@ class Front:
                 hint = "only the Pilothouse extension connects here; programs have /mcp and /api"
                 raise _Refused(403, "unauthorized", "this Origin is not the extension's", hint=hint)
             return  # the bridge knows the secrets of browsers; no key of ours opens it
+        if scope["path"] == SIGNALING_PATH and origin in ([], self._extension):
+            return
         if origin and (len(origin) > 1 or origin[0].lower() not in self._origins):
             hint = "pages of other origins may not call; a program leaves the header Origin out"
             raise _Refused(403, "unauthorized", "this Origin is not allowed", hint=hint)
@@ -311,9 +314,10 @@ _LONG = (
 )
 
 
-class _Http(HttpToolsProtocol):
+class Http(HttpToolsProtocol):
     """uvicorn waits for ever for a request's head, of any size, and keeps the blanks around header values."""
 
+    max_connections = 0  # as everywhere
     _deadline: asyncio.TimerHandle | None = None
     _head_size = 0
 
@@ -321,7 +325,7 @@ class _Http(HttpToolsProtocol):
         super().connection_made(transport)
         # asyncio does so itself, but not for a listener made without naming TCP; each answer would wait 40 ms.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if len(self.connections) > MAX_CONNECTIONS:
+        if len(self.connections) > (self.max_connections or MAX_CONNECTIONS):
             transport.write(_last_words(*_CROWDED))
             transport.close()
         else:
@@ -400,10 +404,10 @@ logging.getLogger("uvicorn.error").addFilter(_is_news)
 class HttpDoor:
     """uvicorn on a socket that is already bound, inside the running event loop."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, http: type[Http] = Http, *, dated: bool = True) -> None:
         config = uvicorn.Config(
             app,
-            http=_Http,
+            http=http,
             ws="websockets-sansio",
             ws_max_size=MAX_MESSAGE,
             ws_per_message_deflate=False,  # it never leaves the machine
@@ -412,6 +416,8 @@ class HttpDoor:
             log_config=None,
             access_log=False,
             server_header=False,
+            date_header=dated,
+            proxy_headers=False,
             timeout_keep_alive=60,
             timeout_graceful_shutdown=1,
         )

@@ -16,7 +16,14 @@ from pilothouse.errors import Failure
 from pilothouse.guard.rates import Rates
 
 PERSON = "person"
-PERSONS = ("/api/approvals", "/api/grants", "/api/policy", "/api/secrets", "/api/sessions")  # what these begin with
+PERSONS = (
+    "/api/approvals",
+    "/api/cocoons",
+    "/api/grants",
+    "/api/policy",
+    "/api/secrets",
+    "/api/sessions",
+)  # what these begin with
 TRIES_PER_MINUTE = 600
 
 

@@ -102,6 +102,11 @@ class Held:
         if self.pointing.dialog and tab.dialog is not self._dialog:
             raise _changed("the dialog")
 
+    @property
+    def elements(self) -> list[Element]:
+        """What the targets mean, found already."""
+        return list(self._elements.values())
+
     async def look(self, tab: Tab) -> None:
         """Find and ask: afterwards `sights` tells, and everything is held."""
         pointing = self.pointing

@@ -41,6 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "call",
         "telling",
         "timing",
+        "pausing",
         "permitting",
         "guard",
         "browser",
@@ -53,6 +54,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doors": {
         "call",
         "gate",
+        "wheel",
+        "profiles",
         "guard",
         "browser.watch",
         "browser.stream",
@@ -68,6 +71,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reach": {"instance"},
     "bridge": {"instance", "reach", "home", "errors"},
     "log": {"guard.redact", "config", "errors", "instance"},
+    "pausing": {"call", "tool", "errors"},
+    "wheel": {"call", "permitting", "guard", "browser", "tool", "result", "errors"},
     "presence": set(),
     "reload": {"errors"},
     "commands": {

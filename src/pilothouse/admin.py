@@ -25,7 +25,7 @@ from pilothouse.home import directory
 
 STOP_TIMEOUT_S = 5.0
 LINGER_S = 30 * 60.0
-PERSON_FILES = ("approvals", "extension", "key", "log", "policy", "secret", "sessions")
+PERSON_FILES = ("approvals", "dashboard", "extension", "key", "log", "policy", "secret", "sessions")
 OWN_FILES = (*PERSON_FILES, "backup", "demo", "doctor", "install", "restore")
 
 

@@ -37,15 +37,19 @@ from pilothouse.call import Defaults
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Limits, Server, load
+from pilothouse.doors.activity import activity_routes
 from pilothouse.doors.approvals import approval_routes
 from pilothouse.doors.bridge import BridgeDoor
 from pilothouse.doors.commands import CommandDoor
 from pilothouse.doors.contracts import Contracts
+from pilothouse.doors.dashboard import dashboard_routes
 from pilothouse.doors.extension import extension_routes
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.herald import Herald
 from pilothouse.doors.http import HttpDoor, build_app
+from pilothouse.doors.live import LiveDoor
 from pilothouse.doors.local import LocalDoor, Open
+from pilothouse.doors.looking import looking_routes
 from pilothouse.doors.metrics import metrics_route
 from pilothouse.doors.person import PersonOnly
 from pilothouse.doors.policy import PolicyDoor
@@ -61,6 +65,7 @@ from pilothouse.guard.domains import is_outside
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.known import known
 from pilothouse.guard.pairing import ORIGIN, Pairing
+from pilothouse.guard.passes import Passes
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
@@ -77,6 +82,7 @@ from pilothouse.providers.link import Links
 from pilothouse.providers.relay import Relay
 from pilothouse.reload import EVERY_S, follow_file
 from pilothouse.tool import Registry, declared
+from pilothouse.wheel import Wheel
 
 if TYPE_CHECKING:
     from pilothouse.doors.mcp import McpDoor
@@ -185,7 +191,8 @@ async def run(
     await asyncio.to_thread(secrets.prepare)
     fixed = _fixed(home, vault, secrets, policy)
     pairing, links = Pairing(home), Links()
-    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, fixed, links)
+    profiles = Profiles(home, file)
+    sessions = _sessions(settings, home, sluice, profiles, borders, fixed, links)
     sessions.on_closed = approvals.session_closed
     keys.on_change = partial(_keys_changed, audit, sessions, approvals)
     sessions.on_stopped = lambda name, ended: audit.note("agents_stopped", browser=name, by="person", sessions=ended)
@@ -201,6 +208,9 @@ async def run(
         forbidden_ports=own_ports,
         rates=rates,
     )
+    wheel = Wheel(sessions, gate.permits, audit)
+    gate.on_done = wheel.done
+    passes = Passes(lambda: keys.look().get("person", ""))
     mcp = _Mcp(gate, defaults, extras)
     presence = Presence(stop)
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
@@ -213,6 +223,10 @@ async def run(
     rest = [*contracts.routes(), *RestDoor(gate, defaults=defaults).routes()] if settings.server.rest else []
     people = [
         *PolicyDoor(policy, rulebook, gate.registry, audit, person).routes(),
+        *LiveDoor(gate, wheel, audit, person).routes(),
+        *looking_routes(wheel, profiles, person),
+        *activity_routes(audit, wheel, person),
+        *dashboard_routes(passes, person),
         *approval_routes(approvals, person),
         *secret_routes(secrets, audit, person),
         *session_routes(gate, person),
@@ -220,7 +234,13 @@ async def run(
     ]
     routes = [metrics_route(gate), *bridge.routes(), *people, *rest]
     app = build_app(
-        mcp.door, keys.who, port=port, hosts=hosts, routes=routes, extension=ORIGIN, insecure_no_secret=is_open
+        mcp.door,
+        partial(_who, keys, passes, pairing),
+        port=port,
+        hosts=hosts,
+        routes=routes,
+        extension=ORIGIN,
+        insecure_no_secret=is_open,
     )
     http = HttpDoor(presence.at_web(app))
     presence.watch(local, http, sessions=lambda: sessions.in_use, browsers=lambda: links.connected)
@@ -254,6 +274,12 @@ async def run(
 def _mask_keys(secrets: dict[str, str]) -> None:
     """No secret that a person registers can have a name with a space."""
     known.know("keys", {f"key of {owner}": secret for owner, secret in secrets.items()})
+
+
+def _who(keys: Keys, passes: Passes, pairing: Pairing, secret: str) -> str | None:
+    """A page that was opened by a ticket, and a browser that the person paired, are the person's."""
+    found = keys.who(secret)
+    return found or ("person" if passes.opens(secret) or pairing.who(secret) else None)
 
 
 async def _follow_keys(keys: Keys) -> None:

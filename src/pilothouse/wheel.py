@@ -1,7 +1,7 @@
 """A person at the wheel: they see every session, take one over, act in it by hand, and give it back.
 
-Above: the doors of the person (live, dashboard). Below: browser (pictures, hands, pauses), the gate's calls that a person
-is asked about, guard's log and redaction. Agents never come here.
+Above: the doors of the person (live, activity, looking). Below: browser (pictures, hands, pauses), the calls that a
+person is asked about, guard's log and redaction. Agents never come here.
 """
 
 import asyncio
@@ -53,6 +53,10 @@ class Wheel:
     def on_event(self, stir: Callable[[], None]) -> Callable[[], None]:
         """Called whenever something happens in any session; the result ends it."""
         return self._sessions.follow(lambda session, event: stir())
+
+    def running_profiles(self) -> set[str]:
+        browsers = self._sessions.browsers
+        return {one.profile.id for one in browsers.running()} if browsers else set()
 
     async def watch(self, ident: str, tab: str, show: Callable[[Frame], None]) -> Viewer:
         found = self._tab(ident, tab)

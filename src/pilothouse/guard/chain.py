@@ -147,7 +147,7 @@ def tail(path: Path, count: int) -> list[dict[str, Any]]:
 
 
 def below(path: Path, number: int, count: int) -> list[dict[str, Any]]:
-    """The newest whole records below a number (0: of all), oldest first. Only lines that are wanted are read as JSON."""
+    """The newest whole records below a number (0: of all), oldest first; only those are read as JSON."""
     found: list[dict[str, Any]] = []
     for one in reversed(files(path)):
         for line in reversed(_lines(one, None)):

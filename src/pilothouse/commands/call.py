@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from pilothouse.commands.arguments import Flags
 
 ADMINISTRATIVE = (
-    "approvals", "backup", "completion", "console", "dashboard", "demo", "doctor", "events", "extension", "install", "key",
-    "log", "mcp", "network", "policy", "profile", "restore", "secret", "serve", "sessions", "status", "stop", "tools",
+    "approvals", "backup", "completion", "console", "dashboard", "demo", "doctor", "events", "extension", "install",
+    "key", "log", "mcp", "network", "policy", "profile", "restore", "secret", "serve", "sessions", "status", "stop",
+    "tools",
 )  # fmt: skip
 
 

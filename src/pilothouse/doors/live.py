@@ -34,6 +34,7 @@ MAX_WATCHED = 12
 MAX_FOLLOWED = 4
 LOOK_S = 0.5  # how often sessions are looked at for what no event tells of
 HEALTH_S = 2.0
+SLOW_S = 0.5
 _TRY_AGAIN_LATER = 1013
 
 Shown = dict[str, Any]
@@ -56,6 +57,7 @@ class Answer(Command, tag="answer", kw_only=True):
 class Watch(Command, tag="watch", kw_only=True):
     session: Ident
     tab: Ident = ""
+    slow: bool = False  # a small picture need not move fast
 
 
 class Unwatch(Command, tag="unwatch", kw_only=True):
@@ -146,6 +148,7 @@ class _Outbox:
         self._words: deque[Shown] = deque()
         self._pictures: dict[tuple[str, str], tuple[Frame, Viewer | None]] = {}
         self._stirred = asyncio.Event()
+        self.pauses: dict[tuple[str, str], float] = {}  # between two pictures
         self.is_full = False
 
     def say(self, word: Shown) -> None:
@@ -178,7 +181,7 @@ class _Outbox:
         head = wire.encode({"session": place[0], "tab": place[1], "width": frame.width, "height": frame.height})
         await socket.send_bytes(len(head).to_bytes(4, "big") + head + frame.data)
         if viewer:
-            viewer.taken()
+            asyncio.get_running_loop().call_later(self.pauses.get(place, 0), viewer.taken)
 
 
 class _Visitor:
@@ -303,6 +306,7 @@ class _Visitor:
             return
         if len(self._viewers) >= MAX_WATCHED:
             raise Failure("over_limit", f"{MAX_WATCHED} pictures are shown already")
+        self._outbox.pauses[place] = SLOW_S if command.slow else 0
         shown: list[Viewer] = []
 
         def show(frame: Frame) -> None:

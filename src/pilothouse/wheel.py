@@ -12,6 +12,7 @@ from typing import Any
 from pilothouse.browser import hand
 from pilothouse.browser.capture import screenshot
 from pilothouse.browser.hand import Gesture
+from pilothouse.browser.picker import end_pick
 from pilothouse.browser.screencast import Frame, Screencasts, Viewer
 from pilothouse.browser.session import Session
 from pilothouse.browser.sessions import Sessions
@@ -101,7 +102,8 @@ class Wheel:
 
     def move(self, ident: str, tab: str, gestures: list[Gesture]) -> None:
         session, found = self._session(ident), self._tab(ident, tab)
-        if not session.pause.taken:
+        points = found.picking and all(isinstance(one, hand.Mouse) for one in gestures)
+        if not session.pause.taken and not points:  # who was asked to point at something may
             raise Failure("bad_request", "an agent has the wheel", suggestions=["take over first"])
         session.used_at = asyncio.get_running_loop().time()
         for gesture in gestures:
@@ -114,6 +116,10 @@ class Wheel:
         if found.dialog is None:
             raise Failure("not_found", "no dialog is open")
         await found.answer_dialog(accept, text)
+
+    async def end_pick(self, ident: str, tab: str) -> None:
+        """The person would rather not point at anything."""
+        await end_pick(self._tab(ident, tab))
 
     # Pictures of what was done
 
@@ -191,6 +197,7 @@ def _tab_told(tab: Tab) -> Shown:
         "url": redact_text(clean(tab.url[:MAX_URL])),
         "title": redact_text(clean(tab.title)),
         "loading": tab.navigating,
+        "picking": redact_text(clean(tab.picking)),
         "crashed": tab.crashed,
         "dialog": {"kind": dialog.kind, "message": redact_text(clean(dialog.message))} if dialog else None,
     }

@@ -194,7 +194,7 @@ async def _descend(
         owner = answer.get("frame", 0)
         if not owner:
             return {**answer, "seal": f"{world.uid} {answer['seal']}"}
-        inner = await _inside(tab, frame, owner)
+        inner = await inside(tab, frame, owner)
         if inner is None:
             raise _changed("a frame")
         if origin := await world.call("frameOrigin", owner):
@@ -203,7 +203,7 @@ async def _descend(
     raise Failure("unsupported", "frames are nested too deep", suggestions=["name the element by a target"])
 
 
-async def _inside(tab: Tab, parent: Frame, owner: int) -> Frame | None:
+async def inside(tab: Tab, parent: Frame, owner: int) -> Frame | None:
     for child in tab.frames.children(parent):
         if await owner_in(tab, child, parent) == owner:
             return child

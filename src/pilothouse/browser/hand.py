@@ -70,7 +70,8 @@ def _mouse(tab: Tab, one: Mouse) -> None:
 
 def _key(tab: Tab, one: Key) -> None:
     text = _text_of(one) if one.kind == "down" else ""
-    options: dict[str, Any] = {
+    options: dict[str, Any] = {"text": text} if text else {}
+    options |= {
         "type": "keyUp" if one.kind == "up" else "keyDown" if text else "rawKeyDown",
         "key": one.key,
         "code": one.code,
@@ -78,7 +79,7 @@ def _key(tab: Tab, one: Key) -> None:
         "modifiers": one.modifiers,
         "autoRepeat": one.repeat,
     }
-    tab.channel.post("Input.dispatchKeyEvent", timeout=TAKEN_S, **options, **({"text": text} if text else {}))
+    tab.channel.post("Input.dispatchKeyEvent", timeout=TAKEN_S, **options)
 
 
 def _text_of(one: Key) -> str:

@@ -8,6 +8,7 @@ import asyncio
 import base64
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -45,7 +46,7 @@ class Viewer:
 
 
 class Screencast:
-    def __init__(self, tab: Tab, on_end: Callable[[], None]) -> None:
+    def __init__(self, tab: Tab, on_end: Callable[[], object]) -> None:
         self.tab = tab
         self._on_end = on_end
         self._viewers: set[Viewer] = set()
@@ -80,7 +81,6 @@ class Screencast:
     async def _start(self) -> None:
         options: dict[str, Any] = {"format": "jpeg", "quality": QUALITY, "maxWidth": MAX_SIDE, "maxHeight": MAX_SIDE}
         await self.tab.channel.send("Page.startScreencast", timeout=START_S, **options)
-        await asyncio.sleep(0)
         asyncio.get_running_loop().call_later(FIRST_S, self._nudge)
 
     def _nudge(self) -> None:
@@ -91,7 +91,7 @@ class Screencast:
         sizes = self.tab.channel.post("Page.getLayoutMetrics", timeout=START_S)
         asyncio.gather(shot, sizes, return_exceptions=True).add_done_callback(self._nudged)
 
-    def _nudged(self, told: "asyncio.Future[list[dict[str, Any] | BaseException]]") -> None:
+    def _nudged(self, told: "asyncio.Future[Any]") -> None:
         shot, sizes = told.result()
         if isinstance(shot, dict) and isinstance(sizes, dict) and not self._last:
             view = sizes["cssVisualViewport"]
@@ -117,5 +117,5 @@ class Screencasts:
     async def join(self, tab: Tab, show: Callable[[Frame], None]) -> Viewer:
         cast = self._casts.get(tab)
         if cast is None:
-            cast = self._casts[tab] = Screencast(tab, lambda: self._casts.pop(tab, None))
+            cast = self._casts[tab] = Screencast(tab, partial(self._casts.pop, tab, None))
         return await cast.join(show)

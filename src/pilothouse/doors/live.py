@@ -48,59 +48,64 @@ class Command(msgspec.Struct, frozen=True, tag_field="do", forbid_unknown_fields
     id: Number = 0
 
 
-class Answer(Command, tag="answer", kw_only=True):
+class Answer(Command, frozen=True, tag="answer", kw_only=True):
     approval: Ident
     answer: Literal["allow", "deny"]
     scope: Literal["", "once", "session", "domain"] = ""
 
 
-class Watch(Command, tag="watch", kw_only=True):
+class Watch(Command, frozen=True, tag="watch", kw_only=True):
     session: Ident
     tab: Ident = ""
     slow: bool = False  # a small picture need not move fast
 
 
-class Unwatch(Command, tag="unwatch", kw_only=True):
+class Unwatch(Command, frozen=True, tag="unwatch", kw_only=True):
     session: Ident
     tab: Ident = ""
 
 
-class Follow(Command, tag="follow", kw_only=True):
+class Follow(Command, frozen=True, tag="follow", kw_only=True):
     session: Ident
     tab: Ident = ""
 
 
-class Unfollow(Command, tag="unfollow", kw_only=True):
+class Unfollow(Command, frozen=True, tag="unfollow", kw_only=True):
     session: Ident
     tab: Ident = ""
 
 
-class Take(Command, tag="take", kw_only=True):
+class Take(Command, frozen=True, tag="take", kw_only=True):
     session: Ident
 
 
-class GiveBack(Command, tag="give_back", kw_only=True):
+class GiveBack(Command, frozen=True, tag="give_back", kw_only=True):
     session: Ident
 
 
-class Move(Command, tag="move", kw_only=True):
+class Move(Command, frozen=True, tag="move", kw_only=True):
     session: Ident
     tab: Ident
     gestures: Annotated[list[Gesture], Meta(max_length=200)]
 
 
-class AnswerDialog(Command, tag="dialog", kw_only=True):
+class AnswerDialog(Command, frozen=True, tag="dialog", kw_only=True):
     session: Ident
     tab: Ident
     accept: bool
     text: Annotated[str, Meta(max_length=10_000)] = ""
 
 
-class End(Command, tag="end", kw_only=True):
+class EndPick(Command, frozen=True, tag="end_pick", kw_only=True):
+    session: Ident
+    tab: Ident
+
+
+class End(Command, frozen=True, tag="end", kw_only=True):
     session: Ident
 
 
-Told = Answer | Watch | Unwatch | Follow | Unfollow | Take | GiveBack | Move | AnswerDialog | End
+Told = Answer | Watch | Unwatch | Follow | Unfollow | Take | GiveBack | Move | AnswerDialog | EndPick | End
 _decode = msgspec.json.Decoder(Told).decode
 
 
@@ -291,6 +296,7 @@ class _Visitor:
             Take: lambda: wheel.take(command.session),
             GiveBack: lambda: wheel.give_back(command.session),
             AnswerDialog: lambda: wheel.answer_dialog(command.session, command.tab, command.accept, command.text),
+            EndPick: lambda: wheel.end_pick(command.session, command.tab),
             End: lambda: self._door.gate.end_session(command.session),
         }
         return deeds[type(command)]()

@@ -84,7 +84,7 @@ export class Screen {
   /** @param {PointerEvent} event */
   #pointed(event) {
     event.preventDefault();
-    const kind = /** @type {const} */ ({ pointerdown: 'down', pointermove: 'move', pointerup: 'up' })[/** @type {'pointerdown'} */ (event.type)];
+    const kind = event.type.replace('pointer', '');
     if (kind === 'down') {
       this.canvas.focus();
       this.canvas.setPointerCapture(event.pointerId);

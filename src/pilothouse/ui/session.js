@@ -25,6 +25,7 @@ export function sessionView(house, id) {
   const hint = h('p', { class: 'small soft' });
   const wrong = h('div', {});
   const dialog = h('div', {});
+  const pick = h('div', {});
   const take = h('button', { type: 'button', class: 'main', on: { click: () => void turn() } });
   const end = button('End session', () => void close(), { class: 'danger' });
   const about = h('div', {});
@@ -32,7 +33,7 @@ export function sessionView(house, id) {
   const cards = questionCards(house, (one) => one.session === id);
   const questions = h('section', { 'aria-label': 'Questions of this session' });
   const body = h('div', { class: 'session' },
-    h('section', { class: 'card', 'aria-label': 'Live picture' }, tabs, address, dialog, picture, hint),
+    h('section', { class: 'card', 'aria-label': 'Live picture' }, tabs, address, dialog, pick, picture, hint),
     h('div', { class: 'stack' }, questions, said, h('section', { class: 'card', 'aria-label': 'About' }, h('h2', {}, 'About'), about)));
   const gone = empty('This session is over', 'Its agent closed it, or nobody used it for a while. What it did is in Activity.');
   const node = h('div', { class: 'view' },
@@ -94,7 +95,8 @@ export function sessionView(house, id) {
       ['Opened', dated(session.opened_ms)], ['Handle', h('code', {}, session.id)],
     ]));
     showDialog(session.paused, shown?.dialog ?? null);
-    screen?.steer(session.paused);
+    showPick(shown?.picking ?? '');
+    screen?.steer(session.paused || Boolean(shown?.picking));
   };
   /** @param {boolean} isMine @param {{kind: string, message: string} | null} open */
   const showDialog = (isMine, open) => {
@@ -103,6 +105,9 @@ export function sessionView(house, id) {
     fill(dialog, h('div', { class: 'notice' }, h('b', {}, `The page shows a dialog (${open.kind}): `), open.message,
       isMine && h('div', { class: 'row' }, button('OK', () => void answer(true)), button('Cancel', () => void answer(false)))));
   };
+  /** @param {string} prompt what an agent asks the person to point at */
+  const showPick = (prompt) => fill(pick, prompt && h('div', { class: 'notice', role: 'status' }, h('b', {}, 'The agent asks you to point at something: '), prompt,
+    h('div', { class: 'row' }, h('span', { class: 'small' }, 'Click it in the picture.'), button('I would rather not', () => void attempt(() => live.ask({ do: 'end_pick', session: id, tab }))))));
   const ask = () => {
     const mine = [...store.pending.values()].filter((one) => one.session === id).length;
     fill(questions, mine > 0 && cards.node);

@@ -71,7 +71,7 @@ function tile(house, id) {
     fill(title, current?.title || hostOf(current?.url ?? '') || 'no tab');
     fill(place, current?.url ?? '');
     fill(chips, chip(session.caller, 'main'), chip(kindOf(session)), session.tabs.length > 1 && chip(counted(session.tabs.length, 'tab')),
-      stateOf(session), h('span', { class: 'small soft' }, since(session.opened_ms)));
+      session.tabs.some((one) => one.picking) && chip('asks you to point at something', 'warn'), stateOf(session), h('span', { class: 'small soft' }, since(session.opened_ms)));
     draw();
   };
   return { node, show, close: () => { eye.disconnect(); screen?.close(); } };

@@ -84,6 +84,7 @@ export function shell(given) {
 /** @param {string} title @param {string} told @param {string} yes @returns {Promise<boolean>} */
 function confirm(title, told, yes) {
   return new Promise((resolve) => {
+    /** @type {HTMLDialogElement} */
     const dialog = h('dialog', { class: 'card', 'aria-labelledby': 'confirm-title' }, h('h2', { id: 'confirm-title' }, title), h('p', {}, told),
       h('div', { class: 'row' }, button(yes, () => dialog.close('yes'), { class: 'danger' }), button('Cancel', () => dialog.close(''))));
     dialog.addEventListener('close', () => {

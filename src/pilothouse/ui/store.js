@@ -1,7 +1,7 @@
 // What is known here of the daemon: sessions, questions, the log, numbers. The live feed changes it; views look at it and
 // listen to the kind of change that they show. A gap in the log's numbers is read from the daemon, so nothing is lost.
 
-/** @typedef {{name: string, url: string, title: string, loading: boolean, crashed: boolean, dialog: {kind: string, message: string} | null}} Tab */
+/** @typedef {{name: string, url: string, title: string, loading: boolean, crashed: boolean, picking: string, dialog: {kind: string, message: string} | null}} Tab */
 /** @typedef {{id: string, caller: string, connection: string, browser: string, profile: string, mode: string, opened_ms: number, busy: number, paused: boolean, waiting: number, current: string, tabs: Tab[]}} Session */
 /** @typedef {{n: number, time: string, kind: string, record: any, after: any, shot: boolean}} Entry one line of the activity */
 /** @typedef {'sessions' | 'questions' | 'log' | 'health' | 'connection' | 'question'} Change */

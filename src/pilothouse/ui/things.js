@@ -25,7 +25,7 @@ export function profilesView(house) {
     return h('div', { class: 'card row between' }, h('div', { class: 'grow' }, h('div', { class: 'row' }, h('b', {}, one.name), chip(one.state, one.state === 'gone' ? '' : one.state === 'stopped' ? 'danger' : 'ok'),
       one.tabs !== undefined && chip(`${counted(one.tabs, 'tab')} shared`)), h('p', { class: 'small soft' }, `paired ${dated(one.paired_at * 1000)}`), wrong),
     h('div', { class: 'row' }, one.state !== 'gone' && one.state !== 'stopped' && button('Stop agents there', () => void act('POST', `/api/extension/browsers/${one.name}/stop`), { class: 'danger' }),
-      button('Forget', () => void house.confirm(`Forget ${one.name}?`, 'It has to be paired again before agents can work there.', 'Forget').then((yes) => yes && act('DELETE', `/api/extension/browsers/${one.name}`)))));
+      button('Forget', () => void house.confirm(`Forget ${one.name}?`, 'It has to be paired again before agents can work there.', 'Forget').then((yes) => (yes ? act('DELETE', `/api/extension/browsers/${one.name}`) : undefined)))));
   };
   void show();
   return { node, close: () => {} };
@@ -54,7 +54,7 @@ export function secretsView(house) {
   /** @param {any} one */
   const secret = (one) => h('div', { class: 'card row between' }, h('div', { class: 'grow' }, h('div', { class: 'row' }, h('b', { class: 'mono' }, `secret:${one.name}`), one.domains.map((/** @type {string} */ domain) => chip(domain)), one.any_field && chip('any field', 'warn')),
     h('p', { class: 'small soft' }, [one.note, `set ${dated(one.set_at * 1000)}`].filter(Boolean).join(' · '))),
-  button('Remove', () => void house.confirm(`Remove ${one.name}?`, 'Agents can no longer type it.', 'Remove').then((yes) => yes && house.api.ask('DELETE', `/api/secrets/${encodeURIComponent(one.name)}`).then(show)), { class: 'danger', 'aria-label': `Remove ${one.name}` }));
+  button('Remove', () => void house.confirm(`Remove ${one.name}?`, 'Agents can no longer type it.', 'Remove').then((yes) => (yes ? house.api.ask('DELETE', `/api/secrets/${encodeURIComponent(one.name)}`).then(show) : undefined)), { class: 'danger', 'aria-label': `Remove ${one.name}` }));
 
   function form() {
     const name = h('input', { required: true, placeholder: 'github_password', pattern: '[A-Za-z0-9_.-]+', autocomplete: 'off' });

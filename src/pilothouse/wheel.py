@@ -9,10 +9,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from pilothouse.browser import hand
 from pilothouse.browser.capture import screenshot
 from pilothouse.browser.hand import Gesture
-from pilothouse.browser.picker import end_pick
+from pilothouse.browser.picker import end_pick, pick
 from pilothouse.browser.screencast import Frame, Screencasts, Viewer
 from pilothouse.browser.session import Session
 from pilothouse.browser.sessions import Sessions
@@ -31,6 +33,7 @@ from pilothouse.tool import Access
 SHOTS_KEPT = 300
 SHOT_QUALITY = 50
 MAX_URL = 2000
+PICK_S = 60.0
 _PICTURED = {Access.WRITE, Access.SENSITIVE}
 
 Shown = dict[str, Any]
@@ -116,6 +119,13 @@ class Wheel:
         if found.dialog is None:
             raise Failure("not_found", "no dialog is open")
         await found.answer_dialog(accept, text)
+
+    async def pick(self, ident: str, tab: str) -> Shown:
+        """The person points at something of their own accord, to know by what it can be found."""
+        session, found = self._session(ident), self._tab(ident, tab)
+        await session.context.wake(found)
+        picked = await pick(found, "Point at an element", PICK_S)
+        return {"picked": redact_tree(clean_tree(msgspec.to_builtins(picked)))} if picked else {"picked": None}
 
     async def end_pick(self, ident: str, tab: str) -> None:
         """The person would rather not point at anything."""

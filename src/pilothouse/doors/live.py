@@ -96,6 +96,11 @@ class AnswerDialog(Command, frozen=True, tag="dialog", kw_only=True):
     text: Annotated[str, Meta(max_length=10_000)] = ""
 
 
+class Pick(Command, frozen=True, tag="pick", kw_only=True):
+    session: Ident
+    tab: Ident
+
+
 class EndPick(Command, frozen=True, tag="end_pick", kw_only=True):
     session: Ident
     tab: Ident
@@ -105,7 +110,7 @@ class End(Command, frozen=True, tag="end", kw_only=True):
     session: Ident
 
 
-Told = Answer | Watch | Unwatch | Follow | Unfollow | Take | GiveBack | Move | AnswerDialog | EndPick | End
+Told = Answer | Watch | Unwatch | Follow | Unfollow | Take | GiveBack | Move | AnswerDialog | Pick | EndPick | End
 _decode = msgspec.json.Decoder(Told).decode
 
 
@@ -296,6 +301,7 @@ class _Visitor:
             Take: lambda: wheel.take(command.session),
             GiveBack: lambda: wheel.give_back(command.session),
             AnswerDialog: lambda: wheel.answer_dialog(command.session, command.tab, command.accept, command.text),
+            Pick: lambda: wheel.pick(command.session, command.tab),
             EndPick: lambda: wheel.end_pick(command.session, command.tab),
             End: lambda: self._door.gate.end_session(command.session),
         }

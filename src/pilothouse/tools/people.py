@@ -52,7 +52,7 @@ async def ask_user_to_pick(
     await progress(0.001, None, "the person is asked to point at an element")
     found = await picked_by_person(tab, prompt, timeout_ms / 1000)
     if found is None:
-        return Result("the person did not want to point at anything", Picked(False))
+        return Result("the person pointed at nothing, or not in time", Picked(False))
     lines = [f"{one.kind}: {one.selector}" for one in found.selectors]
     text = f"the person picked {found.ref}, {found.role} {quoted(found.name)}"
     data = Picked(True, found.ref, found.role, found.name, found.url, found.selectors)

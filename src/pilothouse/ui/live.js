@@ -76,14 +76,14 @@ export class Live {
     this.delay = FIRST_DELAY_MS;
   }
 
-  /** @param {object} command @returns {Promise<any>} */
-  ask(command) {
+  /** @param {object} command @param {number} [patience] a person may take their time @returns {Promise<any>} */
+  ask(command, patience = ANSWER_MS) {
     return new Promise((resolve, reject) => {
       const id = ++this.number;
       const timer = setTimeout(() => {
         this.questions.delete(id);
         reject(new ApiError({ code: 'timeout', message: 'Pilothouse did not answer in time' }, 0));
-      }, ANSWER_MS);
+      }, patience);
       this.questions.set(id, { resolve, reject, timer });
       if (!this.say({ ...command, id })) this.answer(id, (question) => question.reject(
         new ApiError({ code: 'system', message: 'there is no connection to Pilothouse' }, 0)));

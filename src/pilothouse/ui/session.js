@@ -3,6 +3,7 @@
 import { button, chip, empty, facts, fill, h, problem } from './dom.js';
 import { dated, hostOf } from './format.js';
 import { questionCards } from './approvals.js';
+import { picker } from './picker.js';
 import { Screen } from './screen.js';
 import { kindOf, stateOf } from './sessions.js';
 import { tabLines } from './lines.js';
@@ -34,7 +35,7 @@ export function sessionView(house, id) {
   const questions = h('section', { 'aria-label': 'Questions of this session' });
   const body = h('div', { class: 'session' },
     h('section', { class: 'card', 'aria-label': 'Live picture' }, tabs, address, dialog, pick, picture, hint),
-    h('div', { class: 'stack' }, questions, said, h('section', { class: 'card', 'aria-label': 'About' }, h('h2', {}, 'About'), about)));
+    h('div', { class: 'stack' }, questions, said, picker(live, () => (tab ? { session: id, tab } : null)).node, h('section', { class: 'card', 'aria-label': 'About' }, h('h2', {}, 'About'), about)));
   const gone = empty('This session is over', 'Its agent closed it, or nobody used it for a while. What it did is in Activity.');
   const node = h('div', { class: 'view' },
     h('header', {}, h('div', { class: 'grow' }, h('a', { class: 'small', href: '#/' }, '‹ Sessions'), title, chips), h('div', { class: 'row' }, take, end)),

@@ -21,7 +21,7 @@ const PLACES = [
   { at: 'activity', name: 'Activity', icon: 'M3 12h4l3-8 4 16 3-8h4', view: activityView },
   { at: 'policy', name: 'Policy', icon: 'M4 6h16M4 12h10M4 18h7M18 15v6M15 18h6', view: policyView },
   { at: 'browsers', name: 'Browsers', icon: 'M3 5h18v14H3zM3 9h18M6 7h.01', view: profilesView },
-  { at: 'secrets', name: 'Secrets', icon: 'M15 7a4 4 0 11-3.9 5H9v3H6v-3H3v-3h8.1A4 4 0 0115 7z', view: secretsView },
+  { at: 'secrets', name: 'Secrets', icon: 'M5 11h14v9H5zM8 11V8a4 4 0 018 0v3M12 15v2', view: secretsView },
   { at: 'health', name: 'Health', icon: 'M12 20s-8-4.6-8-10.5A4.5 4.5 0 0112 7a4.5 4.5 0 018 2.5C20 15.4 12 20 12 20z', view: healthView },
 ];
 const STATES = { live: 'Connected', away: 'Reconnecting…', ended: 'This page’s pass has ended' };

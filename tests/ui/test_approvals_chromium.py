@@ -166,9 +166,9 @@ async def test_an_agent_over_mcp(here: Here, dashboard: Dashboard, agent: RestAg
 @contextlib.asynccontextmanager
 async def mcp_client(here: Here) -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {here.agent}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=60) as line:
-        async with Client(streamable_http_client(f"{here.url}/mcp", http_client=line), mode="legacy") as one:
-            yield one
+    line = httpx2.AsyncClient(headers=headers, timeout=60)
+    async with line, Client(streamable_http_client(f"{here.url}/mcp", http_client=line), mode="legacy") as one:
+        yield one
 
 
 async def test_question_and_answer_are_quick(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):

@@ -145,4 +145,3 @@ function kidsNamed(parent, tag) {
   for (let at = firstElementOf(parent); at; at = nextElementOf(at)) if (tagOf(at) === tag) found.push(at);
   return found;
 }
-const nextElementOf = getter(Element.prototype, "nextElementSibling");

@@ -11,11 +11,12 @@ from tests.ui.dashboard import Dashboard
 pytestmark = promise("F07", "D08", "F08")
 
 EVIL = '<img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=2</script>'
+SAID = repr(EVIL.replace("</", "<\\/"))
 PAGE = f"""<!doctype html><title>{EVIL.replace("<", "&lt;")}</title>
 <label for=one>{EVIL.replace("<", "&lt;")}</label><input id=one>
 <button aria-label='"><svg onload=globalThis.pwned=3>' onclick="1">x</button>
 <script>
-console.error({EVIL.replace("</", "<\\/")!r});
+console.error({SAID});
 console.log('%c<b>styled</b>', 'color:red', '<iframe src=javascript:pwned=4>');
 fetch('/small.html?<svg onload=globalThis.pwned=5>').catch(() => {{}});
 history.replaceState(null, '', '#<img src=x onerror=globalThis.pwned=6>');

@@ -21,7 +21,7 @@ VIEWS = ["", "approvals", "activity", "policy", "browsers", "secrets", "health"]
 async def test_the_policy_is_edited_live(here: Here, dashboard: Dashboard):
     await dashboard.go("policy")
     await dashboard.page.until("document.querySelector('.policy-text')")
-    await dashboard.type("document.querySelector('[aria-label=\\"Host of the new rule\\"]')", "*.example.com")
+    await dashboard.type("document.querySelector('[aria-label^=Host]')", "*.example.com")
     await dashboard.press("each write asks", "label.check")
     await dashboard.press("Save rule")
     await dashboard.sees("*.example.com", "table")
@@ -66,7 +66,7 @@ async def test_secrets_by_name(here: Here, dashboard: Dashboard):
     await dashboard.go("secrets")
     await dashboard.type("document.querySelector('input[placeholder=github_password]')", "shop_password")
     await dashboard.type("document.querySelector('input[type=password]')", "correct horse battery")
-    await dashboard.type("document.querySelector('input[placeholder=\\"github.com\\"]')", "shop.test")
+    await dashboard.type("document.querySelector('input[placeholder$=com]')", "shop.test")
     await dashboard.press("Register", "form button")
     await dashboard.sees("secret:shop_password")
     assert "correct horse" not in await dashboard.page.js("document.documentElement.outerHTML")

@@ -2,7 +2,7 @@
 // the pointer because another one went, takes no answer for a moment: nobody says yes to what they did not read.
 
 import { ApiError } from './api.js';
-import { button, chip, empty, facts, fill, h, problem, sure } from './dom.js';
+import { button, chip, empty, facts, fill, h, problem, refill, sure } from './dom.js';
 import { clock, counted, plain } from './format.js';
 
 const CALM_MS = 350;
@@ -27,15 +27,20 @@ export function approvalsView(house) {
       h('p', { class: 'soft small' }, 'Keys on a question: ', h('kbd', {}, 'A'), ' allow  ', h('kbd', {}, 'D'), ' deny')),
     cards.node, granted, past);
   const show = () => {
-    fill(granted, h('h2', {}, 'Allowed for longer'), grants(house));
-    fill(past, h('h2', {}, 'Answered before'), answered(store.recent));
+    refill(granted, store.grants, () => [h('h2', {}, 'Allowed for longer'), grants(house)]);
+    refill(past, store.recent.map((one) => one.id), () => [h('h2', {}, 'Answered before'), answered(store.recent)]);
     granted.hidden = !store.grants.length;
     past.hidden = !store.recent.length;
   };
   show();
   const leave = store.on('questions', show);
-  queueMicrotask(() => cards.focus());
-  return { node, close: () => (leave(), cards.close()) };
+  // Whoever looks at this view and at nothing in it answers the first question by a key, without looking for it.
+  const offer = () => {
+    if (document.activeElement === document.body || document.activeElement?.id === 'main') cards.focus();
+  };
+  setTimeout(offer);
+  const stop = store.on('question', offer);
+  return { node, close: () => (leave(), stop(), cards.close()) };
 }
 
 /** The open questions, oldest first. @param {import('./shell.js').House} house @param {(question: any) => boolean} [fits] */

@@ -1,6 +1,6 @@
 // One session: its tabs, the live picture, the wheel, and what the tab says and loads.
 
-import { button, chip, empty, facts, fill, h, problem } from './dom.js';
+import { button, chip, empty, facts, fill, h, problem, refill } from './dom.js';
 import { dated, hostOf } from './format.js';
 import { questionCards } from './approvals.js';
 import { picker } from './picker.js';
@@ -32,7 +32,7 @@ export function sessionView(house, id) {
   const about = h('div', {});
   const said = h('div', {});
   const cards = questionCards(house, (one) => one.session === id);
-  const questions = h('section', { 'aria-label': 'Questions of this session' });
+  const questions = h('section', { 'aria-label': 'Questions of this session' }, cards.node);
   const body = h('div', { class: 'session' },
     h('section', { class: 'card', 'aria-label': 'Live picture' }, tabs, address, dialog, pick, picture, hint),
     h('div', { class: 'stack' }, questions, said, picker(live, () => (tab ? { session: id, tab } : null)).node, h('section', { class: 'card', 'aria-label': 'About' }, h('h2', {}, 'About'), about)));
@@ -80,18 +80,18 @@ export function sessionView(house, id) {
       look(session.current);
     }
     const shown = session.tabs.find((one) => one.name === tab);
-    fill(title, shown?.title || hostOf(shown?.url ?? '') || 'Session');
-    fill(chips, chip(session.caller, 'main'), chip(kindOf(session)), session.mode !== 'auto' && chip(session.mode), stateOf(session));
-    fill(tabs, session.tabs.map((one) => h('button', {
+    refill(title, shown?.title || shown?.url, () => shown?.title || hostOf(shown?.url ?? '') || 'Session');
+    refill(chips, { ...session, tabs: [] }, () => [chip(session.caller, 'main'), chip(kindOf(session)), session.mode !== 'auto' && chip(session.mode), stateOf(session)]);
+    refill(tabs, [tab, session.current, session.tabs.map((one) => [one.name, one.title, one.url, one.loading])], () => session.tabs.map((one) => h('button', {
       type: 'button', role: 'tab', class: 'tab', 'aria-selected': String(one.name === tab), title: one.url,
       on: { click: () => { follows = one.name === session.current; look(one.name); show(); } },
     }, one.title || hostOf(one.url) || one.name, one.loading && ' …')));
-    fill(address, shown?.url ?? '');
-    fill(take, session.paused ? 'Give the wheel back' : 'Take the wheel');
-    fill(hint, session.paused
+    refill(address, shown?.url, () => shown?.url);
+    refill(take, session.paused, () => (session.paused ? 'Give the wheel back' : 'Take the wheel'));
+    refill(hint, session.paused, () => (session.paused
       ? 'You have the wheel: click, type and scroll in the picture. The agent waits. Shift+Escape leaves the picture.'
-      : 'You are watching. Take the wheel to act yourself; the agent waits meanwhile.');
-    fill(about, facts([
+      : 'You are watching. Take the wheel to act yourself; the agent waits meanwhile.'));
+    refill(about, session.id, () => facts([
       ['Agent', session.caller], ['Connected by', session.connection || 'REST'], ['Browser', kindOf(session)], ['Mode', session.mode],
       ['Opened', dated(session.opened_ms)], ['Handle', h('code', {}, session.id)],
     ]));
@@ -101,18 +101,15 @@ export function sessionView(house, id) {
   };
   /** @param {boolean} isMine @param {{kind: string, message: string} | null} open */
   const showDialog = (isMine, open) => {
-    if (!open) return void fill(dialog);
     const answer = (/** @type {boolean} */ accept) => attempt(() => live.ask({ do: 'dialog', session: id, tab, accept }));
-    fill(dialog, h('div', { class: 'notice' }, h('b', {}, `The page shows a dialog (${open.kind}): `), open.message,
+    refill(dialog, [isMine, open], () => open && h('div', { class: 'notice' }, h('b', {}, `The page shows a dialog (${open.kind}): `), open.message,
       isMine && h('div', { class: 'row' }, button('OK', () => void answer(true)), button('Cancel', () => void answer(false)))));
   };
   /** @param {string} prompt what an agent asks the person to point at */
-  const showPick = (prompt) => fill(pick, prompt && h('div', { class: 'notice', role: 'status' }, h('b', {}, 'The agent asks you to point at something: '), prompt,
+  const showPick = (prompt) => refill(pick, prompt, () => prompt && h('div', { class: 'notice', role: 'status' }, h('b', {}, 'The agent asks you to point at something: '), prompt,
     h('div', { class: 'row' }, h('span', { class: 'small' }, 'Click it in the picture.'), button('I would rather not', () => void attempt(() => live.ask({ do: 'end_pick', session: id, tab }))))));
   const ask = () => {
-    const mine = [...store.pending.values()].filter((one) => one.session === id).length;
-    fill(questions, mine > 0 && cards.node);
-    questions.hidden = mine === 0;
+    questions.hidden = ![...store.pending.values()].some((one) => one.session === id);
   };
   show();
   ask();

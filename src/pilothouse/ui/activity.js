@@ -2,7 +2,7 @@
 // one virtual list; a line opens beside it with all that the log has, and with the picture taken after a write.
 
 import { ApiError } from './api.js';
-import { button, chip, empty, facts, fill, h, sure } from './dom.js';
+import { button, chip, empty, facts, fill, h, refill, sure } from './dom.js';
 import { clock, counted, dated, hostOf, plain, took } from './format.js';
 import { VirtualList } from './list.js';
 
@@ -18,7 +18,8 @@ export function activityView(house) {
   const kind = h('select', { 'aria-label': 'Which lines', on: { change: () => draw() } },
     [['', 'Everything'], ['write', 'Writes'], ['bad', 'Failed or refused'], ['note', 'Notes']].map(([value, text]) => h('option', { value }, text)));
   const count = h('p', { class: 'soft small', role: 'status' });
-  const list = new VirtualList({ height: 44, label: 'Activity', key: (one) => one.n, line: (one) => line(one) });
+  const list = new VirtualList({ height: 44, label: 'Activity', key: (one) => one.n, line: (one) => line(one),
+    stamp: (one) => `${one.after?.n ?? ''} ${one.shot} ${open?.n === one.n}` });
   const detail = h('section', { class: 'card detail', 'aria-label': 'One line', 'aria-live': 'polite' });
   const older = button('Read older lines', () => void more());
   const none = empty('Nothing has happened yet', 'Every call of every agent gets a line here, before it runs and after.');
@@ -58,9 +59,11 @@ export function activityView(house) {
   let pictured = 0;
   const picture = h('div', { class: 'sighting' });
   /** @param {Entry} entry */
-  const showDetail = (entry) => {
+  const showDetail = (entry) => refill(detail, [entry.n, entry.after?.n, entry.shot], () => {
     const { record, after } = entry;
-    fill(detail, h('div', { class: 'row between' }, h('h2', { class: 'mono' }, nameOf(entry)), outcome(entry).result),
+    if (!entry.shot) fill(picture);
+    else if (pictured !== entry.n) void showPicture(entry.n);
+    return [h('div', { class: 'row between' }, h('h2', { class: 'mono' }, nameOf(entry)), outcome(entry).result),
       facts([
         ['When', dated(entry.time)], ['Took', after ? took(after.ms) : ''], ['Agent', record.caller ?? record.told?.caller ?? ''],
         ['Where', record.urls?.length ? h('div', {}, record.urls.map((/** @type {string} */ url) => h('div', { class: 'mono small' }, url))) : ''],
@@ -69,10 +72,8 @@ export function activityView(house) {
         ['Why', after?.why ?? record.why ?? ''], ['Session', record.session ? h('a', { href: `#/session/${record.session}` }, h('code', {}, record.session.slice(0, 10))) : ''],
         ['Record', `${entry.n}`],
       ]),
-      record.args && Object.keys(record.args).length > 0 && h('pre', {}, plain(record.args)), record.told && h('pre', {}, plain(record.told)), picture);
-    if (!entry.shot) fill(picture);
-    else if (pictured !== entry.n) void showPicture(entry.n);
-  };
+      record.args && Object.keys(record.args).length > 0 && h('pre', {}, plain(record.args)), record.told && h('pre', {}, plain(record.told)), picture];
+  });
   /** @param {number} n */
   const showPicture = async (n) => {
     pictured = n;

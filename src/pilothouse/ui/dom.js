@@ -38,6 +38,22 @@ export function fill(node, ...children) {
   return node;
 }
 
+/** @type {WeakMap<Element, string>} */
+const drawnAs = new WeakMap();
+
+/**
+ * Other content, only if what it shows has changed: nobody loses the focus, or a press, to a drawing of the same.
+ * @param {Element} node
+ * @param {unknown} shown
+ * @param {() => Child | Child[]} make
+ */
+export function refill(node, shown, make) {
+  const now = JSON.stringify(shown);
+  if (drawnAs.get(node) === now) return;
+  drawnAs.set(node, now);
+  fill(node, make());
+}
+
 /** A line drawing. @param {string} path */
 export function icon(path) {
   const svg = document.createElementNS(SVG, 'svg');

@@ -9,13 +9,14 @@ const MORE = 12;
  */
 export class VirtualList {
   /**
-   * @param {{height: number, label: string, line: (item: T) => HTMLElement, key: (item: T) => string | number, onEnd?: () => void}} how
+   * @param {{height: number, label: string, line: (item: T) => HTMLElement, key: (item: T) => string | number, stamp?: (item: T) => string}} how
+   *   a line is drawn anew when its stamp is another
    */
   constructor(how) {
     this.how = how;
     /** @type {T[]} */
     this.items = [];
-    /** @type {Map<string | number, {node: HTMLElement, item: T, stamp: string}>} */
+    /** @type {Map<string | number, {node: HTMLElement, stamp: string}>} */
     this.drawn = new Map();
     this.space = h('div', { class: 'virtual-space', role: 'list', 'aria-label': how.label });
     this.node = h('div', { class: 'virtual', tabindex: 0, role: 'region', 'aria-label': how.label, on: { scroll: () => this.#draw() } }, this.space);
@@ -31,20 +32,16 @@ export class VirtualList {
     this.space.style.height = `${items.length * this.how.height}px`;
     // Who reads further down keeps their place while new lines come above.
     if (top > this.how.height && added > 0) this.node.scrollTop = top + added * this.how.height;
-    this.drawn.clear();
-    this.space.replaceChildren();
-    this.#draw();
+    this.refresh();
   }
 
-  /** Draw the lines in view again: what they tell may have changed. */
+  /** What the lines in view tell may have changed. */
   refresh() {
-    this.drawn.clear();
-    this.space.replaceChildren();
     this.#draw();
   }
 
   #draw() {
-    const { height, line, key } = this.how;
+    const { height, key } = this.how;
     const from = Math.max(0, Math.floor(this.node.scrollTop / height) - MORE);
     const to = Math.min(this.items.length, Math.ceil((this.node.scrollTop + this.node.clientHeight) / height) + MORE);
     const wanted = new Map();
@@ -54,24 +51,33 @@ export class VirtualList {
       node.remove();
       this.drawn.delete(name);
     }
-    for (const [name, at] of wanted) this.#place(name, at, line, height);
-    if (to === this.items.length) this.how.onEnd?.();
+    for (const [name, at] of wanted) this.#place(name, at, height);
   }
 
-  /** @param {string | number} name @param {number} at @param {(item: T) => HTMLElement} line @param {number} height */
-  #place(name, at, line, height) {
+  /** @param {string | number} name @param {number} at @param {number} height */
+  #place(name, at, height) {
+    const item = this.items[at];
+    const stamp = this.how.stamp?.(item) ?? '';
     let there = this.drawn.get(name);
-    if (!there) {
-      const node = line(this.items[at]);
-      node.setAttribute('role', 'listitem');
-      node.setAttribute('aria-setsize', String(this.items.length));
-      node.classList.add('virtual-line');
-      there = { node, item: this.items[at], stamp: '' };
-      this.drawn.set(name, there);
-      this.space.append(node);
-    }
+    if (!there || there.stamp !== stamp) there = this.#made(name, item, stamp);
+    there.node.setAttribute('aria-setsize', String(this.items.length));
     there.node.setAttribute('aria-posinset', String(at + 1));
     there.node.style.transform = `translateY(${at * height}px)`;
+  }
+
+  /** Whoever had the focus in the old line has it in the new one. @param {string | number} name @param {T} item @param {string} stamp */
+  #made(name, item, stamp) {
+    const before = this.drawn.get(name)?.node;
+    const node = h('div', { class: 'virtual-line', role: 'listitem' }, this.how.line(item));
+    const made = { node, stamp };
+    this.drawn.set(name, made);
+    if (!before) this.space.append(node);
+    else {
+      const hadFocus = before.contains(document.activeElement);
+      before.replaceWith(node);
+      if (hadFocus) /** @type {HTMLElement | null} */ (node.firstElementChild)?.focus();
+    }
+    return made;
   }
 
   close() {

@@ -118,7 +118,7 @@ function ruleForm(house, host, done) {
 /** @param {import('./store.js').Store} store */
 function logList(store) {
   let isDrawn = true;
-  const list = new VirtualList({ height: 44, label: 'Activity', key: (one) => one.n, line: (/** @type {any} */ entry) => h('div', { class: 'event', 'data-tone': outcome(entry).tone },
+  const list = new VirtualList({ height: 44, label: 'Activity', key: (one) => one.n, stamp: (/** @type {any} */ one) => String(one.after?.n ?? ''), line: (/** @type {any} */ entry) => h('div', { class: 'event', 'data-tone': outcome(entry).tone },
     h('span', { class: 'soft small when' }, clock(entry.time)), h('b', { class: 'mono one-line' }, nameOf(entry)), h('span', { class: 'one-line grow' }, about(entry)), outcome(entry).result) });
   const draw = () => {
     isDrawn = true;

@@ -51,6 +51,7 @@ class Screencast:
         self._on_end = on_end
         self._viewers: set[Viewer] = set()
         self._last: Frame | None = None
+        self._first: asyncio.Task[None] | None = None
         self._owed: list[int] = []  # frames that the browser waits for to be acknowledged
         self._deaf = tab.channel.on("Page.screencastFrame", self._came)
 
@@ -87,14 +88,16 @@ class Screencast:
         """Nothing has moved since: take the first picture ourselves."""
         if self._last or not self._viewers or self.tab.closed:
             return
-        shot = self.tab.channel.post("Page.captureScreenshot", format="jpeg", quality=QUALITY, timeout=START_S)
-        sizes = self.tab.channel.post("Page.getLayoutMetrics", timeout=START_S)
-        asyncio.gather(shot, sizes, return_exceptions=True).add_done_callback(self._nudged)
+        self._first = asyncio.create_task(self._take_first())
 
-    def _nudged(self, told: "asyncio.Future[Any]") -> None:
-        shot, sizes = told.result()
-        if isinstance(shot, dict) and isinstance(sizes, dict) and not self._last:
-            view = sizes["cssVisualViewport"]
+    async def _take_first(self) -> None:
+        channel = self.tab.channel
+        try:
+            shot = await channel.send("Page.captureScreenshot", format="jpeg", quality=QUALITY, timeout=START_S)
+            view = (await channel.send("Page.getLayoutMetrics", timeout=START_S))["cssVisualViewport"]
+        except (ProtocolError, Failure):
+            return  # what comes later is shown
+        if not self._last:
             self._show(Frame(base64.b64decode(shot["data"]), view["clientWidth"], view["clientHeight"]))
 
     def _came(self, params: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ person is asked about, guard's log and redaction. Agents never come here.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -63,9 +64,13 @@ class Wheel:
         return {one.profile.id for one in browsers.running()} if browsers else set()
 
     async def watch(self, ident: str, tab: str, show: Callable[[Frame], None]) -> Viewer:
-        found = self._tab(ident, tab)
-        await self._session(ident).context.wake(found)
-        return await self._casts.join(found, show)
+        """A tab that is watched is in use: in the person's own Chrome it is not let go meanwhile."""
+        session, found = self._session(ident), self._tab(ident, tab)
+        await session.context.wake(found)
+        viewer = await self._casts.join(found, show)
+        session.watched += 1
+        viewer.on_leave = partial(_unwatched, session)
+        return viewer
 
     def follow(self, ident: str, tab: str, wanted: Wanted) -> Stream:
         """Console and network of one tab."""
@@ -180,6 +185,10 @@ class Wheel:
         if found is None:
             raise Failure("not_found", "there is no such tab", suggestions=["it may have been closed"])
         return found
+
+
+def _unwatched(session: Session) -> None:
+    session.watched -= 1
 
 
 def _told(session: Session) -> Shown:

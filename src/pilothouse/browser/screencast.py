@@ -37,11 +37,13 @@ class Viewer:
     def __init__(self, cast: "Screencast", show: Callable[[Frame], None]) -> None:
         self._cast = cast
         self.show = show
+        self.on_leave: Callable[[], None] = lambda: None
 
     def taken(self) -> None:
         self._cast.taken()
 
     async def leave(self) -> None:
+        self.on_leave()
         await self._cast.leave(self)
 
 

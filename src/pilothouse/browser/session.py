@@ -73,6 +73,7 @@ class Session:
         self.current: Tab | None = None
         self.rules = Rules()
         self.pause = Pause()
+        self.watched = 0  # by people: how many pictures of it are shown
         self._terms = terms
         self._take = take
         self._border = border
@@ -112,7 +113,7 @@ class Session:
 
     @property
     def occupied(self) -> bool:
-        return bool(self.busy or self._streams)
+        return bool(self.busy or self._streams or self.watched)
 
     @property
     def absence(self) -> Failure | None:

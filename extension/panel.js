@@ -31,7 +31,10 @@ async function show(state) {
 function enter(secret, port) {
   const api = new Api(`http://127.0.0.1:${port}`, () => secret);
   const store = new Store(api);
-  const live = new Live(`ws://127.0.0.1:${port}/api/live`, () => secret, { onWord: (word) => store.take(word), onState: (state) => store.connected(state) });
+  const live = new Live(`ws://127.0.0.1:${port}/api/live`, () => secret, {
+    onWord: (word) => store.take(word),
+    onState: (state) => store.connected(state),
+  });
   const house = { api, live, store, confirm: async (/** @type {string} */ title) => globalThis.confirm(title) };
   const part = panel(house, { onStop: () => void ask({ type: 'stop' }), onAllow: () => void ask({ type: 'allow' }) });
   fill(document.body, part.node);
@@ -48,13 +51,27 @@ function leave() {
 
 /** @param {State} state */
 function unpaired(state) {
-  fill(document.body, h('main', { class: 'panel' }, h('section', { class: 'card' }, h('h1', {}, 'Pilothouse'), h('b', {}, state.words), h('p', {}, state.next || 'Pair this browser in the popup of the extension.'))));
+  fill(
+    document.body,
+    h(
+      'main',
+      { class: 'panel' },
+      h(
+        'section',
+        { class: 'card' },
+        h('h1', {}, 'Pilothouse'),
+        h('b', {}, state.words),
+        h('p', {}, state.next || 'Pair this browser in the popup of the extension.'),
+      ),
+    ),
+  );
 }
 
 /** The page in front; in a panel of its own window that is the window's active tab. */
 async function front() {
   const [active] = await chrome.tabs.query({ active: true, currentWindow: true });
-  if (open && active && !active.url?.startsWith(location.origin)) open.part.fronts({ url: active.url ?? '', title: active.title ?? '' });
+  if (open && active && !active.url?.startsWith(location.origin))
+    open.part.fronts({ url: active.url ?? '', title: active.title ?? '' });
 }
 
 chrome.tabs.onActivated.addListener(() => void front());

@@ -14,24 +14,63 @@ export function activityView(house) {
   /** @type {Entry | null} */
   let open = null;
   let isDrawn = true;
-  const words = h('input', { type: 'search', 'aria-label': 'Filter by words', placeholder: 'Filter: tool, host, agent …', on: { input: () => draw() } });
-  const kind = h('select', { 'aria-label': 'Which lines', on: { change: () => draw() } },
-    [['', 'Everything'], ['write', 'Writes'], ['bad', 'Failed or refused'], ['note', 'Notes']].map(([value, text]) => h('option', { value }, text)));
+  const words = h('input', {
+    type: 'search',
+    'aria-label': 'Filter by words',
+    placeholder: 'Filter: tool, host, agent …',
+    on: { input: () => draw() },
+  });
+  const kind = h(
+    'select',
+    { 'aria-label': 'Which lines', on: { change: () => draw() } },
+    [
+      ['', 'Everything'],
+      ['write', 'Writes'],
+      ['bad', 'Failed or refused'],
+      ['note', 'Notes'],
+    ].map(([value, text]) => h('option', { value }, text)),
+  );
   const count = h('p', { class: 'soft small', role: 'status' });
-  const list = new VirtualList({ height: 44, label: 'Activity', key: (one) => one.n, line: (one) => line(one),
-    stamp: (one) => `${one.after?.n ?? ''} ${one.shot} ${open?.n === one.n}` });
+  const list = new VirtualList({
+    height: 44,
+    label: 'Activity',
+    key: (one) => one.n,
+    line: (one) => line(one),
+    stamp: (one) => `${one.after?.n ?? ''} ${one.shot} ${open?.n === one.n}`,
+  });
   const detail = h('section', { class: 'card detail', 'aria-label': 'One line', 'aria-live': 'polite' });
   const older = button('Read older lines', () => void more());
-  const none = empty('Nothing has happened yet', 'Every call of every agent gets a line here, before it runs and after.');
-  const node = h('div', { class: 'view' }, h('header', {}, h('h1', {}, 'Activity'), h('div', { class: 'row' }, words, kind)),
-    h('div', { class: 'row between' }, count, older), none, h('div', { class: 'timeline' }, list.node, detail));
+  const none = empty(
+    'Nothing has happened yet',
+    'Every call of every agent gets a line here, before it runs and after.',
+  );
+  const node = h(
+    'div',
+    { class: 'view' },
+    h('header', {}, h('h1', {}, 'Activity'), h('div', { class: 'row' }, words, kind)),
+    h('div', { class: 'row between' }, count, older),
+    none,
+    h('div', { class: 'timeline' }, list.node, detail),
+  );
 
   /** @param {Entry} entry */
   const line = (entry) => {
     const { tone, result } = outcome(entry);
-    return h('button', { type: 'button', class: 'event', 'data-tone': tone, 'aria-pressed': String(open?.n === entry.n), on: { click: () => look(entry) } },
-      h('span', { class: 'soft small when' }, clock(entry.time)), h('b', { class: 'mono one-line' }, nameOf(entry)),
-      h('span', { class: 'one-line grow' }, about(entry)), entry.shot && h('span', { class: 'small', title: 'with a picture' }, '▣'), result);
+    return h(
+      'button',
+      {
+        type: 'button',
+        class: 'event',
+        'data-tone': tone,
+        'aria-pressed': String(open?.n === entry.n),
+        on: { click: () => look(entry) },
+      },
+      h('span', { class: 'soft small when' }, clock(entry.time)),
+      h('b', { class: 'mono one-line' }, nameOf(entry)),
+      h('span', { class: 'one-line grow' }, about(entry)),
+      entry.shot && h('span', { class: 'small', title: 'with a picture' }, '▣'),
+      result,
+    );
   };
   const draw = () => {
     isDrawn = true;
@@ -40,7 +79,12 @@ export function activityView(house) {
     const found = wanted || kind.value ? store.log.filter(fits) : store.log;
     list.show(found.toReversed());
     none.hidden = store.log.length > 0;
-    fill(count, found.length === store.log.length ? counted(store.log.length, 'line') : `${found.length.toLocaleString()} of ${counted(store.log.length, 'line')}`);
+    fill(
+      count,
+      found.length === store.log.length
+        ? counted(store.log.length, 'line')
+        : `${found.length.toLocaleString()} of ${counted(store.log.length, 'line')}`,
+    );
     older.hidden = store.first <= 1;
     if (open) showDetail(open);
   };
@@ -59,21 +103,44 @@ export function activityView(house) {
   let pictured = 0;
   const picture = h('div', { class: 'sighting' });
   /** @param {Entry} entry */
-  const showDetail = (entry) => refill(detail, [entry.n, entry.after?.n, entry.shot], () => {
-    const { record, after } = entry;
-    if (!entry.shot) fill(picture);
-    else if (pictured !== entry.n) void showPicture(entry.n);
-    return [h('div', { class: 'row between' }, h('h2', { class: 'mono' }, nameOf(entry)), outcome(entry).result),
-      facts([
-        ['When', dated(entry.time)], ['Took', after ? took(after.ms) : ''], ['Agent', record.caller ?? record.told?.caller ?? ''],
-        ['Where', record.urls?.length ? h('div', {}, record.urls.map((/** @type {string} */ url) => h('div', { class: 'mono small' }, url))) : ''],
-        ['Element', record.aims?.join(', ') ?? ''], ['Decision', record.decision ? `${record.decision.verdict}, by ${record.decision.rule}` : ''],
-        ['Approved', record.approved?.map((/** @type {any} */ one) => `by ${one.by}, ${one.scope}`).join('; ') ?? ''],
-        ['Why', after?.why ?? record.why ?? ''], ['Session', record.session ? h('a', { href: `#/session/${record.session}` }, h('code', {}, record.session.slice(0, 10))) : ''],
-        ['Record', `${entry.n}`],
-      ]),
-      record.args && Object.keys(record.args).length > 0 && h('pre', {}, plain(record.args)), record.told && h('pre', {}, plain(record.told)), picture];
-  });
+  const showDetail = (entry) =>
+    refill(detail, [entry.n, entry.after?.n, entry.shot], () => {
+      const { record, after } = entry;
+      if (!entry.shot) fill(picture);
+      else if (pictured !== entry.n) void showPicture(entry.n);
+      return [
+        h('div', { class: 'row between' }, h('h2', { class: 'mono' }, nameOf(entry)), outcome(entry).result),
+        facts([
+          ['When', dated(entry.time)],
+          ['Took', after ? took(after.ms) : ''],
+          ['Agent', record.caller ?? record.told?.caller ?? ''],
+          [
+            'Where',
+            record.urls?.length
+              ? h(
+                  'div',
+                  {},
+                  record.urls.map((/** @type {string} */ url) => h('div', { class: 'mono small' }, url)),
+                )
+              : '',
+          ],
+          ['Element', record.aims?.join(', ') ?? ''],
+          ['Decision', record.decision ? `${record.decision.verdict}, by ${record.decision.rule}` : ''],
+          ['Approved', record.approved?.map((/** @type {any} */ one) => `by ${one.by}, ${one.scope}`).join('; ') ?? ''],
+          ['Why', after?.why ?? record.why ?? ''],
+          [
+            'Session',
+            record.session
+              ? h('a', { href: `#/session/${record.session}` }, h('code', {}, record.session.slice(0, 10)))
+              : '',
+          ],
+          ['Record', `${entry.n}`],
+        ]),
+        record.args && Object.keys(record.args).length > 0 && h('pre', {}, plain(record.args)),
+        record.told && h('pre', {}, plain(record.told)),
+        picture,
+      ];
+    });
   /** @param {number} n */
   const showPicture = async (n) => {
     pictured = n;
@@ -81,7 +148,12 @@ export function activityView(house) {
     try {
       const bitmap = await createImageBitmap(await house.api.picture(`/api/activity/${n}/picture`));
       if (pictured !== n) return;
-      const canvas = h('canvas', { width: bitmap.width, height: bitmap.height, role: 'img', 'aria-label': 'The page just after it' });
+      const canvas = h('canvas', {
+        width: bitmap.width,
+        height: bitmap.height,
+        role: 'img',
+        'aria-label': 'The page just after it',
+      });
       sure(canvas.getContext('2d')).drawImage(bitmap, 0, 0);
       fill(picture, canvas);
     } catch (error) {
@@ -95,7 +167,13 @@ export function activityView(house) {
     if (isDrawn) requestAnimationFrame(draw);
     isDrawn = false;
   });
-  return { node, close: () => { leave(); list.close(); } };
+  return {
+    node,
+    close: () => {
+      leave();
+      list.close();
+    },
+  };
 }
 
 /** @param {Entry} entry */
@@ -105,9 +183,15 @@ export function nameOf({ record }) {
 
 /** @param {Entry} entry */
 export function about({ record }) {
-  if (record.kind) return [record.told?.tool, record.told?.host, record.told?.name, record.told?.path, record.told?.why].filter(Boolean).join(' ');
-  const what = record.aims?.[0] || (typeof record.args?.target === 'string' ? record.args.target : record.args?.url ?? '');
-  return [what, record.urls?.[0] && what !== record.urls[0] ? `on ${hostOf(record.urls[0])}` : ''].filter(Boolean).join(' ');
+  if (record.kind)
+    return [record.told?.tool, record.told?.host, record.told?.name, record.told?.path, record.told?.why]
+      .filter(Boolean)
+      .join(' ');
+  const what =
+    record.aims?.[0] || (typeof record.args?.target === 'string' ? record.args.target : (record.args?.url ?? ''));
+  return [what, record.urls?.[0] && what !== record.urls[0] ? `on ${hostOf(record.urls[0])}` : '']
+    .filter(Boolean)
+    .join(' ');
 }
 
 /** @param {Entry} entry @returns {{tone: string, result: Node}} */
@@ -129,5 +213,6 @@ function isOf(entry, kind) {
 /** @param {Entry} entry */
 function text(entry) {
   const { record } = entry;
-  return `${nameOf(entry)} ${about(entry)} ${record.caller ?? ''} ${record.session ?? ''} ${(record.urls ?? []).join(' ')} ${entry.after?.outcome ?? record.outcome ?? ''}`.toLowerCase();
+  const words = [nameOf(entry), about(entry), record.caller, record.session, ...(record.urls ?? [])];
+  return [...words, entry.after?.outcome ?? record.outcome].join(' ').toLowerCase();
 }

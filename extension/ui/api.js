@@ -32,7 +32,9 @@ export class Api {
    */
   async ask(method, path, body) {
     const answer = await this.fetch(method, path, body);
-    const told = await answer.json().catch(() => ({ error: { code: 'system', message: `no answer (${answer.status})` } }));
+    const told = await answer
+      .json()
+      .catch(() => ({ error: { code: 'system', message: `no answer (${answer.status})` } }));
     if (!told.success) throw new ApiError(told.error, answer.status);
     return told.data;
   }
@@ -50,10 +52,17 @@ export class Api {
     const headers = { Authorization: `Bearer ${this.secret()}` };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     return fetch(this.base + path, {
-      method, headers, body: body === undefined ? undefined : JSON.stringify(body),
-      cache: 'no-store', redirect: 'error', signal: AbortSignal.timeout(20_000),
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      cache: 'no-store',
+      redirect: 'error',
+      signal: AbortSignal.timeout(20_000),
     }).catch((reason) => {
-      throw new ApiError({ code: 'system', message: 'Pilothouse does not answer', suggestions: [String(reason.message)] }, 0);
+      throw new ApiError(
+        { code: 'system', message: 'Pilothouse does not answer', suggestions: [String(reason.message)] },
+        0,
+      );
     });
   }
 }

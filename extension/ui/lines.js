@@ -11,19 +11,49 @@ const LEVELS = /** @type {Record<string, string>} */ ({ error: 'danger', warn: '
 export function tabLines(house, session, tab) {
   /** @type {Record<string, any[]>} newest first */
   const lines = { console: [], network: [], event: [] };
-  const names = /** @type {[string, string][]} */ ([['console', 'Console'], ['network', 'Network'], ['event', 'Events']]);
+  const names = /** @type {[string, string][]} */ ([
+    ['console', 'Console'],
+    ['network', 'Network'],
+    ['event', 'Events'],
+  ]);
   let shown = 'console';
   let number = 0;
   let isDrawn = true;
   const list = new VirtualList({ height: 30, label: 'Lines', key: (one) => one.key, line: (one) => row(one) });
   const none = h('p', { class: 'soft small' }, 'Nothing yet.');
   const switches = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'What to show' });
-  const node = h('section', { class: 'card lines-card', 'aria-label': 'Console and network' }, switches, none, list.node);
+  const node = h(
+    'section',
+    { class: 'card lines-card', 'aria-label': 'Console and network' },
+    switches,
+    none,
+    list.node,
+  );
 
   const draw = () => {
     isDrawn = true;
-    fill(switches, names.map(([kind, name]) => h('button', { type: 'button', role: 'tab', class: 'tab', 'aria-selected': String(kind === shown), on: { click: () => { shown = kind; draw(); } } },
-      name, lines[kind].length > 0 && h('span', { class: 'soft small' }, ` ${lines[kind].length}`))));
+    fill(
+      switches,
+      names.map(([kind, name]) =>
+        h(
+          'button',
+          {
+            type: 'button',
+            role: 'tab',
+            class: 'tab',
+            'aria-selected': String(kind === shown),
+            on: {
+              click: () => {
+                shown = kind;
+                draw();
+              },
+            },
+          },
+          name,
+          lines[kind].length > 0 && h('span', { class: 'soft small' }, ` ${lines[kind].length}`),
+        ),
+      ),
+    );
     none.hidden = lines[shown].length > 0;
     list.node.hidden = !lines[shown].length;
     list.show([...lines[shown]]);
@@ -37,20 +67,50 @@ export function tabLines(house, session, tab) {
     isDrawn = false;
   });
   draw();
-  return { node, close: () => { leave(); list.close(); } };
+  return {
+    node,
+    close: () => {
+      leave();
+      list.close();
+    },
+  };
 }
 
 /** @param {any} line */
 function row(line) {
   const when = h('span', { class: 'soft small when' }, clock(line.time_ms));
   if (line.kind === 'console') {
-    return h('div', { class: 'line', 'data-level': line.level }, when, chip(line.level, LEVELS[line.level]), h('span', { class: 'mono one-line grow', title: line.text }, line.text));
+    return h(
+      'div',
+      { class: 'line', 'data-level': line.level },
+      when,
+      chip(line.level, LEVELS[line.level]),
+      h('span', { class: 'mono one-line grow', title: line.text }, line.text),
+    );
   }
   if (line.kind === 'network') {
     const bad = line.failure || line.error || line.status >= 400;
-    return h('div', { class: 'line' }, when, chip(String(line.status || line.failure || line.error || 'failed'), bad ? 'danger' : 'ok'), h('b', { class: 'small' }, line.method),
-      h('span', { class: 'mono one-line grow', title: line.url }, line.url), h('span', { class: 'soft small' }, [line.size !== undefined && bytes(line.size), line.duration_ms !== undefined && took(line.duration_ms)].filter(Boolean).join(' · ')));
+    return h(
+      'div',
+      { class: 'line' },
+      when,
+      chip(String(line.status || line.failure || line.error || 'failed'), bad ? 'danger' : 'ok'),
+      h('b', { class: 'small' }, line.method),
+      h('span', { class: 'mono one-line grow', title: line.url }, line.url),
+      h(
+        'span',
+        { class: 'soft small' },
+        [line.size !== undefined && bytes(line.size), line.duration_ms !== undefined && took(line.duration_ms)]
+          .filter(Boolean)
+          .join(' · '),
+      ),
+    );
   }
-  return h('div', { class: 'line' }, when, chip(String(line.event)), h('span', { class: 'one-line grow', title: line.text }, line.text));
+  return h(
+    'div',
+    { class: 'line' },
+    when,
+    chip(String(line.event)),
+    h('span', { class: 'one-line grow', title: line.text }, line.text),
+  );
 }
-

@@ -9,8 +9,12 @@ const MORE = 12;
  */
 export class VirtualList {
   /**
-   * @param {{height: number, label: string, line: (item: T) => HTMLElement, key: (item: T) => string | number, stamp?: (item: T) => string}} how
-   *   a line is drawn anew when its stamp is another
+   * @param {object} how
+   * @param {number} how.height of a line
+   * @param {string} how.label
+   * @param {(item: T) => HTMLElement} how.line
+   * @param {(item: T) => string | number} how.key
+   * @param {(item: T) => string} [how.stamp] a line is drawn anew when its stamp is another
    */
   constructor(how) {
     this.how = how;
@@ -19,7 +23,11 @@ export class VirtualList {
     /** @type {Map<string | number, {node: HTMLElement, stamp: string}>} */
     this.drawn = new Map();
     this.space = h('div', { class: 'virtual-space', role: 'list', 'aria-label': how.label });
-    this.node = h('div', { class: 'virtual', tabindex: 0, role: 'region', 'aria-label': how.label, on: { scroll: () => this.#draw() } }, this.space);
+    this.node = h(
+      'div',
+      { class: 'virtual', tabindex: 0, role: 'region', 'aria-label': how.label, on: { scroll: () => this.#draw() } },
+      this.space,
+    );
     this.watcher = new ResizeObserver(() => this.#draw());
     this.watcher.observe(this.node);
   }
@@ -65,7 +73,12 @@ export class VirtualList {
     there.node.style.transform = `translateY(${at * height}px)`;
   }
 
-  /** Whoever had the focus in the old line has it in the new one. @param {string | number} name @param {T} item @param {string} stamp */
+  /**
+   * Whoever had the focus in the old line has it in the new one.
+   * @param {string | number} name
+   * @param {T} item
+   * @param {string} stamp
+   */
   #made(name, item, stamp) {
     const before = this.drawn.get(name)?.node;
     const node = h('div', { class: 'virtual-line', role: 'listitem' }, this.how.line(item));

@@ -1,9 +1,32 @@
 // What is known here of the daemon: sessions, questions, the log, numbers. The live feed changes it; views look at it and
 // listen to the kind of change that they show. A gap in the log's numbers is read from the daemon, so nothing is lost.
 
-/** @typedef {{name: string, url: string, title: string, loading: boolean, crashed: boolean, picking: string, dialog: {kind: string, message: string} | null}} Tab */
-/** @typedef {{id: string, caller: string, connection: string, browser: string, profile: string, mode: string, opened_ms: number, busy: number, paused: boolean, waiting: number, current: string, tabs: Tab[]}} Session */
-/** @typedef {{n: number, time: string, kind: string, record: any, after: any, shot: boolean}} Entry one line of the activity */
+/**
+ * @typedef {object} Tab
+ * @property {string} name
+ * @property {string} url
+ * @property {string} title
+ * @property {boolean} loading
+ * @property {boolean} crashed
+ * @property {string} picking what the person is asked to point at
+ * @property {{kind: string, message: string} | null} dialog
+ */
+/**
+ * @typedef {object} Session
+ * @property {string} id
+ * @property {string} caller
+ * @property {string} connection
+ * @property {string} browser
+ * @property {string} profile
+ * @property {string} mode
+ * @property {number} opened_ms
+ * @property {number} busy
+ * @property {boolean} paused the person has the wheel
+ * @property {number} waiting calls that wait meanwhile
+ * @property {string} current
+ * @property {Tab[]} tabs
+ */
+/** @typedef {{n: number, time: string, kind: string, record: any, after: any, shot: boolean}} Entry a line of the log */
 /** @typedef {'sessions' | 'questions' | 'log' | 'health' | 'connection' | 'question'} Change */
 
 const FIRST = 1_000;
@@ -62,9 +85,19 @@ export class Store extends EventTarget {
   /** @param {any} word of the live feed */
   take(word) {
     const known = /** @type {Record<string, (word: any) => void>} */ ({
-      state: this.#state, sessions: this.#sessions, record: this.#record, shot: this.#shot, health: this.#health,
-      pending: this.#pending, granted: this.#granted, revoked: this.#revoked,
-      answered: this.#ended, denied: this.#ended, expired: this.#ended, withdrawn: this.#ended, allowed: this.#ended,
+      state: this.#state,
+      sessions: this.#sessions,
+      record: this.#record,
+      shot: this.#shot,
+      health: this.#health,
+      pending: this.#pending,
+      granted: this.#granted,
+      revoked: this.#revoked,
+      answered: this.#ended,
+      denied: this.#ended,
+      expired: this.#ended,
+      withdrawn: this.#ended,
+      allowed: this.#ended,
     });
     if (Object.hasOwn(known, word.kind)) known[word.kind].call(this, word);
   }
@@ -199,7 +232,8 @@ export class Store extends EventTarget {
       this.last = record.n;
       this.#note(record);
     }
-    if (this.log.length > MOST) for (const gone of this.log.splice(0, this.log.length - MOST)) this.byNumber.delete(gone.n);
+    if (this.log.length > MOST)
+      for (const gone of this.log.splice(0, this.log.length - MOST)) this.byNumber.delete(gone.n);
     if (records.length) this.changed('log');
   }
 

@@ -17,12 +17,20 @@ async function begin() {
     if (!(await enter(ticket))) return;
   }
   if (sessionStorage.getItem(KEPT)) await open();
-  else locked('This page needs a link of its own', 'Run this in a terminal; it opens the dashboard, or prints a link that works once:');
+  else
+    locked(
+      'This page needs a link of its own',
+      'Run this in a terminal; it opens the dashboard, or prints a link that works once:',
+    );
 }
 
 /** @param {string} ticket @returns {Promise<boolean>} */
 async function enter(ticket) {
-  const answer = await fetch('/dashboard/enter', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ ticket }) }).catch(() => null);
+  const answer = await fetch('/dashboard/enter', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ ticket }),
+  }).catch(() => null);
   const told = await answer?.json().catch(() => null);
   if (told?.success) {
     sessionStorage.setItem(KEPT, told.data.pass);
@@ -38,7 +46,10 @@ async function open() {
   const api = new Api('', secret);
   if (!(await isGood(api))) {
     sessionStorage.removeItem(KEPT);
-    locked('This page’s pass has ended', 'It is good for half a day, and for as long as the person’s key is the same. Make a new link:');
+    locked(
+      'This page’s pass has ended',
+      'It is good for half a day, and for as long as the person’s key is the same. Make a new link:',
+    );
     return;
   }
   const store = new Store(api);
@@ -78,7 +89,17 @@ function ended(live) {
 
 /** @param {string} title @param {string} told */
 function locked(title, told) {
-  fill(document.body, h('main', { class: 'gate' }, h('img', { src: '/ui/icon.svg', alt: '' }), h('h1', {}, title), h('p', {}, told), h('pre', {}, 'pilothouse dashboard')));
+  fill(
+    document.body,
+    h(
+      'main',
+      { class: 'gate' },
+      h('img', { src: '/ui/icon.svg', alt: '' }),
+      h('h1', {}, title),
+      h('p', {}, told),
+      h('pre', {}, 'pilothouse dashboard'),
+    ),
+  );
 }
 
 void begin();

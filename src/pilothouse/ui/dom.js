@@ -80,7 +80,11 @@ export function chip(text, kind = '') {
 /** @param {[string, Child][]} pairs */
 export function facts(pairs) {
   const told = pairs.filter(([, value]) => value !== '' && value !== null && value !== undefined && value !== false);
-  return h('dl', { class: 'facts' }, told.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
+  return h(
+    'dl',
+    { class: 'facts' },
+    told.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
+  );
 }
 
 /** @param {string} title @param {...Child} told */
@@ -91,8 +95,17 @@ export function empty(title, ...told) {
 /** What went wrong, and what to do. @param {any} error */
 export function problem(error) {
   const hints = error?.suggestions ?? [];
-  return h('div', { class: 'problem', role: 'alert' }, error?.message ?? String(error),
-    hints.length > 0 && h('ul', {}, hints.map((/** @type {string} */ one) => h('li', { class: 'small' }, one))));
+  return h(
+    'div',
+    { class: 'problem', role: 'alert' },
+    error?.message ?? String(error),
+    hints.length > 0 &&
+      h(
+        'ul',
+        {},
+        hints.map((/** @type {string} */ one) => h('li', { class: 'small' }, one)),
+      ),
+  );
 }
 
 /** A button whose work may fail. @param {string} text @param {() => unknown} work @param {Record<string, any>} [props] */

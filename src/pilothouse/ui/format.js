@@ -3,12 +3,18 @@
 /** @param {number} ms */
 export function took(ms) {
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  return ms < 60_000
+    ? `${(ms / 1000).toFixed(1)} s`
+    : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
 /** @param {number} count */
 export function bytes(count) {
-  for (const [size, name] of /** @type {[number, string][]} */ ([[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB']])) {
+  for (const [size, name] of /** @type {[number, string][]} */ ([
+    [1e9, 'GB'],
+    [1e6, 'MB'],
+    [1e3, 'kB'],
+  ])) {
     if (count >= size) return `${(count / size).toFixed(count >= 10 * size ? 0 : 1)} ${name}`;
   }
   return `${Math.round(count)} B`;

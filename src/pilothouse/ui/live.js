@@ -9,7 +9,8 @@ const ANSWER_MS = 20_000;
 const REVOKED = 4401;
 
 /** @typedef {{bitmap: ImageBitmap, width: number, height: number}} Picture */
-/** @typedef {{resolve: (data: any) => void, reject: (error: Error) => void, timer: ReturnType<typeof setTimeout>}} Question */
+/** @typedef {ReturnType<typeof setTimeout>} Timer */
+/** @typedef {{resolve: (data: any) => void, reject: (error: Error) => void, timer: Timer}} Question */
 
 export class Live {
   /**
@@ -44,7 +45,8 @@ export class Live {
       opened = true;
       this.delay = FIRST_DELAY_MS;
       this.ears.onState('live');
-      for (const { command } of [...this.watched.values(), ...this.followed.values()]) void this.ask(command).catch(() => {});
+      for (const { command } of [...this.watched.values(), ...this.followed.values()])
+        void this.ask(command).catch(() => {});
     };
     socket.onmessage = ({ data }) => (typeof data === 'string' ? this.hear(JSON.parse(data)) : void this.see(data));
     socket.onclose = ({ code }) => this.lost(socket, code, opened);
@@ -85,8 +87,10 @@ export class Live {
         reject(new ApiError({ code: 'timeout', message: 'Pilothouse did not answer in time' }, 0));
       }, patience);
       this.questions.set(id, { resolve, reject, timer });
-      if (!this.say({ ...command, id })) this.answer(id, (question) => question.reject(
-        new ApiError({ code: 'system', message: 'there is no connection to Pilothouse' }, 0)));
+      if (!this.say({ ...command, id }))
+        this.answer(id, (question) =>
+          question.reject(new ApiError({ code: 'system', message: 'there is no connection to Pilothouse' }, 0)),
+        );
     });
   }
 
@@ -136,12 +140,22 @@ export class Live {
     return this.join(this.watched, 'show', { do: 'watch', session, tab, slow }, show);
   }
 
-  /** A tab's console, network and events, from the beginning. @param {string} session @param {string} tab @param {(line: any) => void} hear */
+  /**
+   * A tab's console, network and events, from the beginning.
+   * @param {string} session
+   * @param {string} tab
+   * @param {(line: any) => void} hear
+   */
   follow(session, tab, hear) {
     return this.join(this.followed, 'hear', { do: 'follow', session, tab }, hear);
   }
 
-  /** @param {Map<string, any>} map @param {'show' | 'hear'} name @param {any} command @param {(what: any) => void} listener */
+  /**
+   * @param {Map<string, any>} map
+   * @param {'show' | 'hear'} name
+   * @param {any} command
+   * @param {(what: any) => void} listener
+   */
   join(map, name, command, listener) {
     const key = place(command.session, command.tab);
     const there = map.get(key);

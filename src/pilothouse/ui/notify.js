@@ -16,7 +16,8 @@ export function notify(store, open) {
   const count = () => {
     const waiting = store.pending.size;
     document.title = waiting ? `(${waiting}) ${counted(waiting, 'question')} · ${TITLE}` : TITLE;
-    if ('setAppBadge' in navigator) void (waiting ? navigator.setAppBadge(waiting) : navigator.clearAppBadge()).catch(() => {});
+    if ('setAppBadge' in navigator)
+      void (waiting ? navigator.setAppBadge(waiting) : navigator.clearAppBadge()).catch(() => {});
     for (const [id, note] of shown) {
       if (store.pending.has(id)) continue;
       note.close();
@@ -29,7 +30,11 @@ export function notify(store, open) {
     heard.textContent = `${newest.tool} wants your yes, ${newest.risk} risk`;
     if (!('Notification' in globalThis) || Notification.permission !== 'granted' || document.hasFocus()) return;
     const what = newest.aims[0]?.name || newest.domain || newest.urls[0] || '';
-    const note = new Notification(`${newest.tool} wants your yes`, { body: `${what}\n${newest.risk} risk · ${newest.caller}`.slice(0, 300), tag: newest.id, requireInteraction: newest.risk === 'high' });
+    const note = new Notification(`${newest.tool} wants your yes`, {
+      body: `${what}\n${newest.risk} risk · ${newest.caller}`.slice(0, 300),
+      tag: newest.id,
+      requireInteraction: newest.risk === 'high',
+    });
     note.onclick = () => {
       globalThis.focus();
       open(newest.id);

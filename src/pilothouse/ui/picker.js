@@ -26,14 +26,44 @@ export function picker(live, place) {
     isPicking = go.disabled = false;
   };
   const go = button('Pick an element', () => void start());
-  return { node: h('section', { class: 'card picker', 'aria-label': 'Selector picker' }, h('div', { class: 'row between' }, h('h2', {}, 'Selector picker'), go), told), start };
+  return {
+    node: h(
+      'section',
+      { class: 'card picker', 'aria-label': 'Selector picker' },
+      h('div', { class: 'row between' }, h('h2', {}, 'Selector picker'), go),
+      told,
+    ),
+    start,
+  };
 }
 
 /** @param {any} picked */
 function shown(picked) {
-  return h('div', { class: 'stack tight' }, facts([['Element', h('span', {}, h('b', {}, picked.name || picked.text || '(no name)'), ` ${picked.role || picked.tag}`)], ['Ref', h('code', {}, picked.ref)]]),
-    h('ul', { class: 'lines' }, picked.selectors.map((/** @type {any} */ one) => {
-      const copy = button('Copy', () => void navigator.clipboard.writeText(one.selector).then(() => fill(copy, 'Copied'), () => fill(copy, 'Not copied')), { class: 'quiet', 'aria-label': `Copy ${one.kind}` });
-      return h('li', { class: 'row between' }, chip(one.kind), h('code', { class: 'grow' }, one.selector), copy);
-    })));
+  return h(
+    'div',
+    { class: 'stack tight' },
+    facts([
+      [
+        'Element',
+        h('span', {}, h('b', {}, picked.name || picked.text || '(no name)'), ` ${picked.role || picked.tag}`),
+      ],
+      ['Ref', h('code', {}, picked.ref)],
+    ]),
+    h(
+      'ul',
+      { class: 'lines' },
+      picked.selectors.map((/** @type {any} */ one) => {
+        const copy = button(
+          'Copy',
+          () =>
+            void navigator.clipboard.writeText(one.selector).then(
+              () => fill(copy, 'Copied'),
+              () => fill(copy, 'Not copied'),
+            ),
+          { class: 'quiet', 'aria-label': `Copy ${one.kind}` },
+        );
+        return h('li', { class: 'row between' }, chip(one.kind), h('code', { class: 'grow' }, one.selector), copy);
+      }),
+    ),
+  );
 }

@@ -94,14 +94,28 @@ export class Screen {
     if (kind === 'move' && event.timeStamp - this.movedAt < SLOWEST_MOVE_MS) return;
     this.movedAt = event.timeStamp;
     const pressed = kind === 'move' ? {} : { button: BUTTONS[event.button] ?? 'left', count: this.presses ?? 1 };
-    this.#do({ by: 'mouse', kind, ...this.#at(event), buttons: event.buttons & 31, modifiers: modifiers(event), ...pressed });
+    this.#do({
+      by: 'mouse',
+      kind,
+      ...this.#at(event),
+      buttons: event.buttons & 31,
+      modifiers: modifiers(event),
+      ...pressed,
+    });
   }
 
   /** @param {WheelEvent} event */
   #turned(event) {
     event.preventDefault();
     const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
-    this.#do({ by: 'mouse', kind: 'wheel', ...this.#at(event), dx: event.deltaX * lines, dy: event.deltaY * lines, modifiers: modifiers(event) });
+    this.#do({
+      by: 'mouse',
+      kind: 'wheel',
+      ...this.#at(event),
+      dx: event.deltaX * lines,
+      dy: event.deltaY * lines,
+      modifiers: modifiers(event),
+    });
   }
 
   /** @param {KeyboardEvent} event @param {'down' | 'up'} kind */
@@ -113,7 +127,15 @@ export class Screen {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'v') return; // a paste comes as text
     event.preventDefault();
     event.stopPropagation();
-    this.#do({ by: 'key', kind, key: event.key.slice(0, 40), code: event.code.slice(0, 40), number: event.keyCode, modifiers: modifiers(event), repeat: event.repeat });
+    this.#do({
+      by: 'key',
+      kind,
+      key: event.key.slice(0, 40),
+      code: event.code.slice(0, 40),
+      number: event.keyCode,
+      modifiers: modifiers(event),
+      repeat: event.repeat,
+    });
   }
 
   /** What is done within one frame travels together. @param {any} gesture */

@@ -33,13 +33,36 @@ export function sessionView(house, id) {
   const said = h('div', {});
   const cards = questionCards(house, (one) => one.session === id);
   const questions = h('section', { 'aria-label': 'Questions of this session' }, cards.node);
-  const body = h('div', { class: 'session' },
+  const body = h(
+    'div',
+    { class: 'session' },
     h('section', { class: 'card', 'aria-label': 'Live picture' }, tabs, address, dialog, pick, picture, hint),
-    h('div', { class: 'stack' }, questions, said, picker(live, () => (tab ? { session: id, tab } : null)).node, h('section', { class: 'card', 'aria-label': 'About' }, h('h2', {}, 'About'), about)));
-  const gone = empty('This session is over', 'Its agent closed it, or nobody used it for a while. What it did is in Activity.');
-  const node = h('div', { class: 'view' },
-    h('header', {}, h('div', { class: 'grow' }, h('a', { class: 'small', href: '#/' }, '‹ Sessions'), title, chips), h('div', { class: 'row' }, take, end)),
-    wrong, body, gone);
+    h(
+      'div',
+      { class: 'stack' },
+      questions,
+      said,
+      picker(live, () => (tab ? { session: id, tab } : null)).node,
+      h('section', { class: 'card', 'aria-label': 'About' }, h('h2', {}, 'About'), about),
+    ),
+  );
+  const gone = empty(
+    'This session is over',
+    'Its agent closed it, or nobody used it for a while. What it did is in Activity.',
+  );
+  const node = h(
+    'div',
+    { class: 'view' },
+    h(
+      'header',
+      {},
+      h('div', { class: 'grow' }, h('a', { class: 'small', href: '#/' }, '‹ Sessions'), title, chips),
+      h('div', { class: 'row' }, take, end),
+    ),
+    wrong,
+    body,
+    gone,
+  );
 
   const attempt = async (/** @type {() => Promise<any>} */ work) => {
     fill(wrong);
@@ -51,10 +74,18 @@ export function sessionView(house, id) {
   };
   const found = () => store.sessions.find((one) => one.id === id);
   const turn = () => attempt(() => live.ask({ do: found()?.paused ? 'give_back' : 'take', session: id }));
-  const close = () => attempt(async () => {
-    if (!(await house.confirm('End this session?', 'Its tabs close, and the agent loses what it was doing there.', 'End session'))) return;
-    await live.ask({ do: 'end', session: id });
-  });
+  const close = () =>
+    attempt(async () => {
+      if (
+        !(await house.confirm(
+          'End this session?',
+          'Its tabs close, and the agent loses what it was doing there.',
+          'End session',
+        ))
+      )
+        return;
+      await live.ask({ do: 'end', session: id });
+    });
 
   /** @param {string} name */
   const look = (name) => {
@@ -62,7 +93,9 @@ export function sessionView(house, id) {
     screen?.close();
     lines?.close();
     tab = name;
-    screen = name ? new Screen(live, id, name, { label: 'Live picture of the tab', onLeave: () => take.focus() }) : null;
+    screen = name
+      ? new Screen(live, id, name, { label: 'Live picture of the tab', onLeave: () => take.focus() })
+      : null;
     lines = name ? tabLines(house, id, name) : null;
     fill(picture, screen?.canvas);
     fill(said, lines?.node);
@@ -81,38 +114,113 @@ export function sessionView(house, id) {
     }
     const shown = session.tabs.find((one) => one.name === tab);
     refill(title, shown?.title || shown?.url, () => shown?.title || hostOf(shown?.url ?? '') || 'Session');
-    refill(chips, { ...session, tabs: [] }, () => [chip(session.caller, 'main'), chip(kindOf(session)), session.mode !== 'auto' && chip(session.mode), stateOf(session)]);
-    refill(tabs, [tab, session.current, session.tabs.map((one) => [one.name, one.title, one.url, one.loading])], () => session.tabs.map((one) => h('button', {
-      type: 'button', role: 'tab', class: 'tab', 'aria-selected': String(one.name === tab), title: one.url,
-      on: { click: () => { follows = one.name === session.current; look(one.name); show(); } },
-    }, one.title || hostOf(one.url) || one.name, one.loading && ' …')));
+    refill(chips, { ...session, tabs: [] }, () => [
+      chip(session.caller, 'main'),
+      chip(kindOf(session)),
+      session.mode !== 'auto' && chip(session.mode),
+      stateOf(session),
+    ]);
+    refill(tabs, [tab, session.current, session.tabs.map((one) => [one.name, one.title, one.url, one.loading])], () =>
+      session.tabs.map((one) =>
+        h(
+          'button',
+          {
+            type: 'button',
+            role: 'tab',
+            class: 'tab',
+            'aria-selected': String(one.name === tab),
+            title: one.url,
+            on: {
+              click: () => {
+                follows = one.name === session.current;
+                look(one.name);
+                show();
+              },
+            },
+          },
+          one.title || hostOf(one.url) || one.name,
+          one.loading && ' …',
+        ),
+      ),
+    );
     refill(address, shown?.url, () => shown?.url);
     refill(take, session.paused, () => (session.paused ? 'Give the wheel back' : 'Take the wheel'));
-    refill(hint, session.paused, () => (session.paused
-      ? 'You have the wheel: click, type and scroll in the picture. The agent waits. Shift+Escape leaves the picture.'
-      : 'You are watching. Take the wheel to act yourself; the agent waits meanwhile.'));
-    refill(about, session.id, () => facts([
-      ['Agent', session.caller], ['Connected by', session.connection || 'REST'], ['Browser', kindOf(session)], ['Mode', session.mode],
-      ['Opened', dated(session.opened_ms)], ['Handle', h('code', {}, session.id)],
-    ]));
+    refill(hint, session.paused, () =>
+      session.paused
+        ? 'You have the wheel: click, type and scroll in the picture. The agent waits. Shift+Escape leaves the picture.'
+        : 'You are watching. Take the wheel to act yourself; the agent waits meanwhile.',
+    );
+    refill(about, session.id, () =>
+      facts([
+        ['Agent', session.caller],
+        ['Connected by', session.connection || 'REST'],
+        ['Browser', kindOf(session)],
+        ['Mode', session.mode],
+        ['Opened', dated(session.opened_ms)],
+        ['Handle', h('code', {}, session.id)],
+      ]),
+    );
     showDialog(session.paused, shown?.dialog ?? null);
     showPick(shown?.picking ?? '');
     screen?.steer(session.paused || Boolean(shown?.picking));
   };
   /** @param {boolean} isMine @param {{kind: string, message: string} | null} open */
   const showDialog = (isMine, open) => {
-    const answer = (/** @type {boolean} */ accept) => attempt(() => live.ask({ do: 'dialog', session: id, tab, accept }));
-    refill(dialog, [isMine, open], () => open && h('div', { class: 'notice' }, h('b', {}, `The page shows a dialog (${open.kind}): `), open.message,
-      isMine && h('div', { class: 'row' }, button('OK', () => void answer(true)), button('Cancel', () => void answer(false)))));
+    const answer = (/** @type {boolean} */ accept) =>
+      attempt(() => live.ask({ do: 'dialog', session: id, tab, accept }));
+    refill(
+      dialog,
+      [isMine, open],
+      () =>
+        open &&
+        h(
+          'div',
+          { class: 'notice' },
+          h('b', {}, `The page shows a dialog (${open.kind}): `),
+          open.message,
+          isMine &&
+            h(
+              'div',
+              { class: 'row' },
+              button('OK', () => void answer(true)),
+              button('Cancel', () => void answer(false)),
+            ),
+        ),
+    );
   };
   /** @param {string} prompt what an agent asks the person to point at */
-  const showPick = (prompt) => refill(pick, prompt, () => prompt && h('div', { class: 'notice', role: 'status' }, h('b', {}, 'The agent asks you to point at something: '), prompt,
-    h('div', { class: 'row' }, h('span', { class: 'small' }, 'Click it in the picture.'), button('I would rather not', () => void attempt(() => live.ask({ do: 'end_pick', session: id, tab }))))));
+  const showPick = (prompt) =>
+    refill(
+      pick,
+      prompt,
+      () =>
+        prompt &&
+        h(
+          'div',
+          { class: 'notice', role: 'status' },
+          h('b', {}, 'The agent asks you to point at something: '),
+          prompt,
+          h(
+            'div',
+            { class: 'row' },
+            h('span', { class: 'small' }, 'Click it in the picture.'),
+            button('I would rather not', () => void attempt(() => live.ask({ do: 'end_pick', session: id, tab }))),
+          ),
+        ),
+    );
   const ask = () => {
     questions.hidden = ![...store.pending.values()].some((one) => one.session === id);
   };
   show();
   ask();
   const ends = [store.on('sessions', show), store.on('connection', show), store.on('questions', ask)];
-  return { node, close: () => { ends.forEach((one) => one()); screen?.close(); lines?.close(); cards.close(); } };
+  return {
+    node,
+    close: () => {
+      ends.forEach((one) => one());
+      screen?.close();
+      lines?.close();
+      cards.close();
+    },
+  };
 }

@@ -7,7 +7,11 @@ import { Screen } from './screen.js';
 /** @param {import('./shell.js').House} house */
 export function sessionsView(house) {
   const { store } = house;
-  const none = empty('No agent is at work', 'Start one: an MCP client runs “pilothouse mcp”, a terminal “pilothouse navigate …”.', 'Its session appears here by itself.');
+  const none = empty(
+    'No agent is at work',
+    'Start one: an MCP client runs “pilothouse mcp”, a terminal “pilothouse navigate …”.',
+    'Its session appears here by itself.',
+  );
   const grid = h('ul', { class: 'tiles' });
   const count = h('p', { class: 'soft' });
   const node = h('div', { class: 'view' }, h('header', {}, h('h1', {}, 'Sessions'), count), none, grid);
@@ -32,7 +36,13 @@ export function sessionsView(house) {
   };
   show();
   const ends = [store.on('sessions', show), store.on('connection', show)];
-  return { node, close: () => { ends.forEach((end) => end()); tiles.forEach((one) => one.close()); } };
+  return {
+    node,
+    close: () => {
+      ends.forEach((end) => end());
+      tiles.forEach((one) => one.close());
+    },
+  };
 }
 
 /** @param {import('./shell.js').House} house @param {string} id */
@@ -70,11 +80,25 @@ function tile(house, id) {
     tab = session.current;
     fill(title, current?.title || hostOf(current?.url ?? '') || 'no tab');
     fill(place, current?.url ?? '');
-    fill(chips, chip(session.caller, 'main'), chip(kindOf(session)), session.tabs.length > 1 && chip(counted(session.tabs.length, 'tab')),
-      session.tabs.some((one) => one.picking) && chip('asks you to point at something', 'warn'), stateOf(session), h('span', { class: 'small soft' }, since(session.opened_ms)));
+    fill(
+      chips,
+      chip(session.caller, 'main'),
+      chip(kindOf(session)),
+      session.tabs.length > 1 && chip(counted(session.tabs.length, 'tab')),
+      session.tabs.some((one) => one.picking) && chip('asks you to point at something', 'warn'),
+      stateOf(session),
+      h('span', { class: 'small soft' }, since(session.opened_ms)),
+    );
     draw();
   };
-  return { node, show, close: () => { eye.disconnect(); screen?.close(); } };
+  return {
+    node,
+    show,
+    close: () => {
+      eye.disconnect();
+      screen?.close();
+    },
+  };
 }
 
 /** @param {import('./store.js').Session} session */
@@ -85,6 +109,10 @@ export function kindOf(session) {
 
 /** @param {import('./store.js').Session} session */
 export function stateOf(session) {
-  if (session.paused) return chip(session.waiting ? `you have the wheel, ${counted(session.waiting, 'call')} waiting` : 'you have the wheel', 'warn');
+  if (session.paused)
+    return chip(
+      session.waiting ? `you have the wheel, ${counted(session.waiting, 'call')} waiting` : 'you have the wheel',
+      'warn',
+    );
   return session.busy ? chip('working', 'ok') : chip('idle');
 }

@@ -1,6 +1,6 @@
 // What a tab says and loads: console, network and events, as they come.
 
-import { chip, fill, h } from './dom.js';
+import { chip, fill, h, problem, refill } from './dom.js';
 import { bytes, clock, took } from './format.js';
 import { VirtualList } from './list.js';
 
@@ -16,11 +16,22 @@ export function tabLines(house, session, tab) {
     ['network', 'Network'],
     ['event', 'Events'],
   ]);
+  /** @type {Set<string>} */
+  const seen = new Set();
   let shown = 'console';
   let number = 0;
   let isDrawn = true;
-  const list = new VirtualList({ height: 30, label: 'Lines', key: (one) => one.key, line: (one) => row(one) });
+  const list = new VirtualList({ height: 30, label: 'Lines', key: (one) => one.key, line: (one) => row(one, look) });
   const none = h('p', { class: 'soft small' }, 'Nothing yet.');
+  const detail = h('div', { class: 'stack tight', 'aria-live': 'polite' });
+  /** @param {any} line a request */
+  const look = async (line) => {
+    try {
+      fill(detail, whole(await house.live.ask({ do: 'request', session, tab: line.tab, request: line.id })));
+    } catch (error) {
+      fill(detail, problem(error));
+    }
+  };
   const switches = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'What to show' });
   const node = h(
     'section',
@@ -28,12 +39,12 @@ export function tabLines(house, session, tab) {
     switches,
     none,
     list.node,
+    detail,
   );
 
   const draw = () => {
     isDrawn = true;
-    fill(
-      switches,
+    refill(switches, [shown, names.map(([kind]) => lines[kind].length)], () =>
       names.map(([kind, name]) =>
         h(
           'button',
@@ -45,6 +56,7 @@ export function tabLines(house, session, tab) {
             on: {
               click: () => {
                 shown = kind;
+                fill(detail);
                 draw();
               },
             },
@@ -60,7 +72,9 @@ export function tabLines(house, session, tab) {
   };
   const leave = house.live.follow(session, tab, (line) => {
     const kept = lines[line.kind];
-    if (!kept) return;
+    const name = `${line.kind} ${line.tab} ${line.id ?? line.number}`;
+    if (!kept || seen.has(name)) return; // after a break everything is told anew
+    seen.add(name);
     kept.unshift({ ...line, key: ++number });
     if (kept.length > KEPT) kept.pop();
     if (isDrawn) requestAnimationFrame(draw);
@@ -76,8 +90,25 @@ export function tabLines(house, session, tab) {
   };
 }
 
-/** @param {any} line */
-function row(line) {
+/** @param {any} one a request with headers and bodies */
+function whole(one) {
+  const headers = (/** @type {Record<string, string>} */ some) =>
+    Object.entries(some ?? {})
+      .map(([name, value]) => `${name}: ${value}`)
+      .join('\n');
+  const part = (/** @type {string} */ title, /** @type {string} */ text) =>
+    text && h('details', {}, h('summary', {}, title), h('pre', {}, text));
+  return [
+    h('p', { class: 'mono small' }, `${one.method} ${one.url}`),
+    part('Request headers', headers(one.request_headers)),
+    part('Request body', one.request_body),
+    part('Response headers', headers(one.response_headers)),
+    part('Response body', one.response_body),
+  ];
+}
+
+/** @param {any} line @param {(line: any) => void} look */
+function row(line, look) {
   const when = h('span', { class: 'soft small when' }, clock(line.time_ms));
   if (line.kind === 'console') {
     return h(
@@ -91,8 +122,8 @@ function row(line) {
   if (line.kind === 'network') {
     const bad = line.failure || line.error || line.status >= 400;
     return h(
-      'div',
-      { class: 'line' },
+      'button',
+      { type: 'button', class: 'line', on: { click: () => look(line) } },
       when,
       chip(String(line.status || line.failure || line.error || 'failed'), bad ? 'danger' : 'ok'),
       h('b', { class: 'small' }, line.method),
@@ -100,7 +131,10 @@ function row(line) {
       h(
         'span',
         { class: 'soft small' },
-        [line.size !== undefined && bytes(line.size), line.duration_ms !== undefined && took(line.duration_ms)]
+        [
+          line.size_bytes !== undefined && bytes(line.size_bytes),
+          line.duration_ms !== undefined && took(line.duration_ms),
+        ]
           .filter(Boolean)
           .join(' · '),
       ),

@@ -15,6 +15,7 @@ import msgspec
 from pilothouse.browser import hand
 from pilothouse.browser.capture import screenshot
 from pilothouse.browser.hand import Gesture
+from pilothouse.browser.network import Request, brief
 from pilothouse.browser.picker import end_pick, pick
 from pilothouse.browser.screencast import Frame, Screencasts, Viewer
 from pilothouse.browser.session import Session
@@ -35,6 +36,7 @@ SHOTS_KEPT = 300
 SHOT_QUALITY = 50
 MAX_URL = 2000
 PICK_S = 60.0
+MAX_BODY = 20_000
 _PICTURED = {Access.WRITE, Access.SENSITIVE}
 
 Shown = dict[str, Any]
@@ -79,6 +81,28 @@ class Wheel:
             return {} if tab and line.get("tab") != tab else redact_tree(clean_tree(line))
 
         return self._session(ident).follow(wanted, tidy)
+
+    async def request(self, ident: str, tab: str, number: str) -> Shown:
+        """One request with headers and bodies, as far as they are kept."""
+        found = self._tab(ident, tab)
+        request = found.network.get(number)
+        if request is None:
+            raise Failure("not_found", "this request is not kept any more")
+        told = brief(request) | {
+            "request_headers": request.request_headers,
+            "request_body": (await found.network.post_data_of(request))[:MAX_BODY],
+            "response_headers": request.response_headers,
+            "response_body": await self._body(found, request),
+        }
+        return redact_tree(clean_tree(told))
+
+    @staticmethod
+    async def _body(tab: Tab, request: Request) -> str:
+        try:
+            body, is_base64 = await tab.network.body_of(request)
+        except (LookupError, Failure):
+            return "(the browser does not have it any more)"
+        return "(not text)" if is_base64 else body[:MAX_BODY]
 
     async def sighting(self, ident: str) -> Sighting:
         """The page that a question is about, as it is now."""

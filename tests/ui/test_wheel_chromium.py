@@ -131,6 +131,8 @@ async def test_console_and_network(dashboard: Dashboard, agent: RestAgent, site:
     await dashboard.sees("it broke", ".lines-card")
     await dashboard.press("Network", ".lines-card .tab")
     await dashboard.sees("small.html", ".lines-card")
+    await dashboard.press("small.html", ".lines-card button.line")
+    await dashboard.sees("Response headers", ".lines-card")
     await dashboard.press("Events", ".lines-card .tab")
     await dashboard.sees("navigation", ".lines-card")
 

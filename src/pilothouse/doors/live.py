@@ -75,6 +75,14 @@ class Unfollow(Command, frozen=True, tag="unfollow", kw_only=True):
     tab: Ident = ""
 
 
+class Look(Command, frozen=True, tag="request", kw_only=True):
+    """One request of a tab, with headers and bodies."""
+
+    session: Ident
+    tab: Ident
+    request: Ident
+
+
 class Take(Command, frozen=True, tag="take", kw_only=True):
     session: Ident
 
@@ -110,7 +118,9 @@ class End(Command, frozen=True, tag="end", kw_only=True):
     session: Ident
 
 
-Told = Answer | Watch | Unwatch | Follow | Unfollow | Take | GiveBack | Move | AnswerDialog | Pick | EndPick | End
+Told = (
+    Answer | Watch | Unwatch | Follow | Unfollow | Look | Take | GiveBack | Move | AnswerDialog | Pick | EndPick | End
+)
 _decode = msgspec.json.Decoder(Told).decode
 
 
@@ -298,6 +308,7 @@ class _Visitor:
             Unwatch: lambda: self._unwatch((command.session, command.tab)),
             Follow: lambda: self._follow(command),
             Unfollow: lambda: self._unfollow((command.session, command.tab)),
+            Look: lambda: wheel.request(command.session, command.tab, command.request),
             Take: lambda: wheel.take(command.session),
             GiveBack: lambda: wheel.give_back(command.session),
             AnswerDialog: lambda: wheel.answer_dialog(command.session, command.tab, command.accept, command.text),

@@ -20,7 +20,7 @@ from tests.ui.dashboard import Dashboard
 
 pytestmark = promise("D07", "F07", "F08")
 
-CALM_S = 0.4  # a card takes no answer so soon after it came
+CALM = "document.querySelector('.question[data-calm]')"  # a card takes no answer so soon after it came
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ async def asked(
     here.decide = asks_for_writes
     call = asyncio.create_task(agent.call(tool, **args))
     await dashboard.page.until("document.querySelector('.question')")
-    await dashboard.page.until(f"new Promise((done) => setTimeout(() => done(true), {CALM_S * 1000}))")
+    await dashboard.page.until(CALM)
     return call
 
 
@@ -120,7 +120,7 @@ async def test_a_card_that_just_came_takes_no_answer(
     waiting = asyncio.create_task(pressing)
     call = asyncio.create_task(agent.call("evaluate_js", expression="1"))
     await asyncio.wait_for(waiting, 10)
-    await dashboard.page.until(f"new Promise((done) => setTimeout(() => done(true), {CALM_S * 1000}))")
+    await dashboard.page.until(CALM)
     assert len(here.gate.approvals.pending()) == 1
     await dashboard.press("Deny")
     assert not (await call)["success"]
@@ -141,7 +141,7 @@ async def test_every_view_says_that_something_waits(
     await dashboard.press("Answer", ".banner a")
     await dashboard.page.until("document.querySelector('.question')")
     await dashboard.page.until("document.activeElement.classList.contains('question')")
-    await dashboard.page.until(f"new Promise((done) => setTimeout(() => done(true), {CALM_S * 1000}))")
+    await dashboard.page.until(CALM)
     await dashboard.key("d")
     assert not (await call)["success"]
     await dashboard.page.until("document.title === 'Pilothouse'")
@@ -158,7 +158,7 @@ async def test_an_agent_over_mcp(here: Here, dashboard: Dashboard, agent: RestAg
         call = asyncio.create_task(client.call_tool("click", {"target": "role=button"}))
         await dashboard.page.until("document.querySelector('.question')")
         assert (await agent.call("get_page_title"))["success"]  # the other goes on meanwhile
-        await dashboard.page.until(f"new Promise((done) => setTimeout(() => done(true), {CALM_S * 1000}))")
+        await dashboard.page.until(CALM)
         await dashboard.press("Allow once")
         assert not (await call).is_error
 
@@ -188,7 +188,7 @@ async def test_question_and_answer_are_quick(here: Here, dashboard: Dashboard, a
             await asyncio.sleep(0.05)
             call = asyncio.create_task(agent.call("evaluate_js", expression=f"Date.now() + 0 * {number}"))
             shown.append(await seeing - told[-1])
-            await dashboard.page.until(f"new Promise((done) => setTimeout(() => done(true), {CALM_S * 1000}))")
+            await dashboard.page.until(CALM)
             pressed = await dashboard.page.js(
                 "(() => { const at = Date.now(); document.querySelector('.question button.main').click(); return at; })()"
             )

@@ -110,6 +110,8 @@ async def test_accessibility(here: Here, dashboard: Dashboard, agent: RestAgent,
         for view in [*VIEWS, f"session/{agent.session}"]:
             await dashboard.go(view)
             await dashboard.page.until("document.querySelector('.view h1')")
+            if view == "approvals":
+                await dashboard.page.until("document.querySelector('.question[data-calm]')")
             if view in ("", f"session/{agent.session}"):
                 await dashboard.page.until("document.querySelector('canvas')?.dataset.frames > 0")
             found = await dashboard.page.js(_AUDIT, contextId=world)

@@ -114,7 +114,7 @@ export function questionCards(house, fits = () => true) {
 
 /** @param {import('./shell.js').House} house @param {any} question */
 function card(house, question) {
-  let calmUntil = performance.now() + CALM_MS;
+  let calmUntil = Infinity;
   const wrong = h('div', {});
   const left = h('span', { class: 'soft small' });
   const picture = h('div', { class: 'sighting' });
@@ -174,7 +174,7 @@ function card(house, question) {
     work();
   };
   const node = h(
-    'article',
+    'div',
     {
       class: 'card question',
       tabindex: 0,
@@ -197,16 +197,18 @@ function card(house, question) {
     h('div', { class: 'row' }, ways, deny),
   );
   const tick = () => fill(left, `${Math.max(0, Math.round((question.endsAt - Date.now()) / 1000))} s left`);
-  tick();
-  const forget = look(house, question, picture);
-  return {
-    node,
-    tick,
-    close: forget,
-    calm: () => {
-      calmUntil = Math.max(calmUntil, performance.now() + CALM_MS);
-    },
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let calming;
+  const calm = () => {
+    clearTimeout(calming);
+    calmUntil = performance.now() + CALM_MS;
+    node.removeAttribute('data-calm');
+    calming = setTimeout(() => node.setAttribute('data-calm', ''), CALM_MS + 1);
   };
+  tick();
+  calm();
+  const forget = look(house, question, picture);
+  return { node, tick, calm, close: () => (clearTimeout(calming), forget()) };
 }
 
 /** What exactly would happen. @param {import('./shell.js').House} house @param {any} question */

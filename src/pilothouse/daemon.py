@@ -51,6 +51,7 @@ from pilothouse.doors.live import LiveDoor
 from pilothouse.doors.local import LocalDoor, Open
 from pilothouse.doors.looking import looking_routes
 from pilothouse.doors.metrics import metrics_route
+from pilothouse.doors.panel import PanelDoor
 from pilothouse.doors.person import PersonOnly
 from pilothouse.doors.policy import PolicyDoor
 from pilothouse.doors.rest import RestDoor
@@ -210,7 +211,8 @@ async def run(
     )
     wheel = Wheel(sessions, gate.permits, audit)
     gate.on_done = wheel.done
-    passes = Passes(lambda: keys.look().get("person", ""))
+    passes = Passes(lambda: keys.look().get("person", ""), partial(_is_paired, pairing))
+    PanelDoor(links, passes, approvals)
     mcp = _Mcp(gate, defaults, extras)
     presence = Presence(stop)
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
@@ -235,7 +237,7 @@ async def run(
     routes = [metrics_route(gate), *bridge.routes(), *people, *rest]
     app = build_app(
         mcp.door,
-        partial(_who, keys, passes, pairing),
+        partial(_who, keys, passes),
         port=port,
         hosts=hosts,
         routes=routes,
@@ -276,10 +278,13 @@ def _mask_keys(secrets: dict[str, str]) -> None:
     known.know("keys", {f"key of {owner}": secret for owner, secret in secrets.items()})
 
 
-def _who(keys: Keys, passes: Passes, pairing: Pairing, secret: str) -> str | None:
-    """A page that was opened by a ticket, and a browser that the person paired, are the person's."""
-    found = keys.who(secret)
-    return found or ("person" if passes.opens(secret) or pairing.who(secret) else None)
+def _who(keys: Keys, passes: Passes, secret: str) -> str | None:
+    """A page that was opened by a ticket, and the side panel of a paired browser, are the person's."""
+    return keys.who(secret) or ("person" if passes.opens(secret) else None)
+
+
+def _is_paired(pairing: Pairing, install: str) -> bool:
+    return any(one.install == install for one in pairing.browsers())
 
 
 async def _follow_keys(keys: Keys) -> None:

@@ -184,6 +184,11 @@ def _secret(headers: Headers) -> str:
     return headers.get("x-api-key") or next(named, "")
 
 
+def bearer(scope: Scope) -> str:
+    """The secret that a request came with."""
+    return _secret(Headers(scope=scope))
+
+
 def _is_fit(headers: Headers) -> bool:
     """JSON, or nothing of no kind."""
     if "content-type" not in headers and "transfer-encoding" not in headers:

@@ -1,9 +1,9 @@
 """How the person's own pages get in: a ticket that opens once, and the pass that it is exchanged for.
 
 Above: the dashboard's door gives both, the panel's door gives passes, http asks whether one holds. Below: errors. A
-ticket lives a minute, in memory. A pass is signed with the person's key and a secret of this daemon's life: it ends with
-either, with the browser it was given to, or after half a day. Any program may listen on our port once we are gone; what
-a page would tell it then opens nothing any more.
+ticket lives a minute, in memory. A pass is signed with the person's key and a secret of this daemon's life: it ends
+with either, with the browser it was given to, or after half a day. Any program may listen on our port once we are gone;
+what a page would tell it then opens nothing any more.
 """
 
 import hashlib

@@ -16,12 +16,19 @@ class PanelDoor:
         self._links = links
         self._passes = passes
         self._approvals = approvals
+        self._told: dict[str, int] = {}  # by browser: the last count
         links.on_new(self._meet)
         approvals.follow(lambda event: self._tell_all())
 
     def _meet(self, link: Link) -> None:
         link.on_event(lambda kind, tab, payload: self._give_pass(link) if kind == "panel" else None)
-        link.on_state(lambda state: self._tell(link) if state == "connected" else None)
+        link.on_state(lambda state: self._changed(link, state))
+
+    def _changed(self, link: Link, state: str) -> None:
+        """One that comes back begins at none."""
+        self._told.pop(link.name, None)
+        if state == "connected":
+            self._tell(link)
 
     def _give_pass(self, link: Link) -> None:
         link.post("panel", {"pass": self._passes.new_pass(link.install)}, timeout=ANSWER_S)
@@ -33,4 +40,7 @@ class PanelDoor:
 
     def _tell(self, link: Link) -> None:
         """For the badge. Nobody waits for the answer, and one that is away is told when it is back."""
-        link.post("waiting", {"count": len(self._approvals.pending())}, timeout=ANSWER_S)
+        count = len(self._approvals.pending())
+        if count != self._told.get(link.name, 0):
+            self._told[link.name] = count
+            link.post("waiting", {"count": count}, timeout=ANSWER_S)

@@ -48,7 +48,7 @@ async function open() {
     sessionStorage.removeItem(KEPT);
     locked(
       'This page’s pass has ended',
-      'It is good for half a day, and for as long as the person’s key is the same. Make a new link:',
+      'It is good for half a day, and until Pilothouse is started anew. Make a new link:',
     );
     return;
   }

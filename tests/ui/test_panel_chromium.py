@@ -130,3 +130,23 @@ async def test_the_picker(chrome: OwnChrome, panel: Dashboard, guest: RestAgent,
     await panel.sees("xpath", ".picker")
     await panel.sees("heading", ".picker")
     await chrome.close(page)
+
+
+async def test_the_badge_says_that_something_waits(here: Here, popup: Page, guest: RestAgent, site: PageServer):
+    await guest.do("new_tab", url=site.url("small.html"))
+    here.decide = asks_for_writes
+    call = asyncio.create_task(guest.call("evaluate_js", expression="1"))
+    await popup.until("chrome.action.getBadgeText({}).then((text) => text === '1?')")
+    await here.gate.approvals.answer(here.gate.approvals.pending()[0]["id"], "deny")
+    assert not (await call)["success"]
+    await popup.until("chrome.action.getBadgeText({}).then((text) => !text.includes('?'))")
+
+
+async def test_a_forgotten_browser_has_no_panel(here: Here, chrome: OwnChrome, popup: Page, panel: Dashboard):
+    """Its pass ends at once, and the open panel's connection within a second or two. Paired anew it is as before."""
+    async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:
+        await person.delete("/api/extension/browsers/mine")
+        await panel.page.until("!text('body').includes('Stop everything')", 20)
+        told = (await person.post("/api/extension/pair", json={})).json()["data"]
+        await chrome.tell(popup, "pair", code=f"{told['port']}-{told['code']}", name="mine")
+    await panel.sees("live", "[aria-label=Connection]", 20)

@@ -146,7 +146,7 @@ async def test_a_forgotten_browser_has_no_panel(here: Here, chrome: OwnChrome, p
     """Its pass ends at once, and the open panel's connection within a second or two. Paired anew it is as before."""
     async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:
         await person.delete("/api/extension/browsers/mine")
-        await panel.page.until("!text('body').includes('Stop everything')", 20)
+        await panel.sees("not connected", "[aria-label=Connection]", 20)
         told = (await person.post("/api/extension/pair", json={})).json()["data"]
         await chrome.tell(popup, "pair", code=f"{told['port']}-{told['code']}", name="mine")
-    await panel.sees("live", "[aria-label=Connection]", 20)
+    await panel.page.until("document.querySelector('[aria-label=Connection] .chip.ok')", 30)

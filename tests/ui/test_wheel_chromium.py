@@ -53,9 +53,12 @@ async def test_it_is_sent_only_while_somebody_looks(
     assert session.current
     session.current.channel.on("Page.screencastFrame", heard.append)
     await dashboard.go("health")
-    await dashboard.sees("Calls a second")
-    await agent.do("evaluate_js", expression="document.body.style.background = 'red'")
+    async with asyncio.timeout(10):
+        while session.watched:
+            await asyncio.sleep(0.01)
+    await agent.do("evaluate_js", expression="1")  # what was on its way has come
     count = len(heard)
+    await agent.do("evaluate_js", expression="document.body.style.background = 'red'")
     await agent.do("evaluate_js", expression="new Promise((done) => setTimeout(done, 300))")
     assert len(heard) == count
 

@@ -26,10 +26,19 @@ setTimeout(() => {
 </script>"""
 
 
+SHOWN = "[...document.documentElement.children].at(-1).style.cursor === 'crosshair'"
+
+
 async def tab_of(house: House, agent: Agent) -> Tab:
     session = next(one for one in house.sessions.every() if one.owner[1] == agent.caller.connection)
     assert session.current
     return session.current
+
+
+async def is_asked(tab: Tab, agent: Agent) -> None:
+    async with asyncio.timeout(10):
+        while not tab.picking or not await agent.js(SHOWN):
+            await asyncio.sleep(0.01)
 
 
 async def point(tab: Tab, x: float, y: float) -> None:
@@ -42,11 +51,7 @@ async def picked(house: House, agent: Agent, site: PageServer, x: float, y: floa
     await agent.call("navigate", url=site.inline(PAGE))
     call = asyncio.create_task(agent.call("ask_user_to_pick", prompt="Which one?", timeout_ms=20_000))
     tab = await tab_of(house, agent)
-    async with asyncio.timeout(10):
-        while not tab.picking or not await agent.js(
-            "[...document.documentElement.children].at(-1).style.cursor === 'crosshair'"
-        ):
-            pass
+    await is_asked(tab, agent)
     await point(tab, x, y)
     return await call
 
@@ -91,11 +96,7 @@ async def test_escape_and_time(house: House, agent: Agent, site: PageServer):
     await agent.call("navigate", url=site.inline(PAGE))
     call = asyncio.create_task(agent.call("ask_user_to_pick", prompt="Which one?", timeout_ms=20_000))
     tab = await tab_of(house, agent)
-    async with asyncio.timeout(10):
-        while not tab.picking or not await agent.js(
-            "[...document.documentElement.children].at(-1).style.cursor === 'crosshair'"
-        ):
-            pass
+    await is_asked(tab, agent)
     await tab.channel.send(
         "Input.dispatchKeyEvent", type="keyDown", key="Escape", code="Escape", windowsVirtualKeyCode=27
     )

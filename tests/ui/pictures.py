@@ -6,7 +6,8 @@ from pathlib import Path
 
 import httpx
 
-from tests.daemon_here import ALLOW, Here, asks_for_writes, daemon_here
+from pilothouse.config import Config, Network
+from tests.daemon_here import Here, daemon_here
 from tests.own_chrome import OwnChrome, own_chrome
 from tests.server import PageServer
 from tests.ui.dashboard import Dashboard, open_dashboard
@@ -20,12 +21,23 @@ VIEWS = {
     "secrets": "secrets",
     "health": "health",
 }
-RULES = 'template = "careful"\n\n[[rules]]\nhost = "*.example.com"\nwrite = true\n\n[[rules]]\nhost = "shop.test"\nwrite = true\napproval = true\nmax_steps_per_hour = 100\n'
+RULES = 'template = "sandbox"
+
+[[rules]]
+host = "*.example.com"
+write = true
+
+[[rules]]
+host = "bakery.test"
+write = true
+approval = true
+max_steps_per_hour = 100
+'
 SHOP = """<!doctype html><meta name=viewport content="width=device-width"><title>Your cart · The Bakery</title>
 <style>body{font:18px/1.6 system-ui;max-width:44rem;margin:3rem auto;color:#333}h1{font-size:2rem}table{width:100%;border-collapse:collapse}
 td{padding:.6rem 0;border-bottom:1px solid #ddd}td:last-child{text-align:right}button{font:inherit;background:#7a3e12;color:#fff;border:0;border-radius:8px;padding:.7rem 1.6rem;margin-top:1.5rem}</style>
 <h1>Your cart</h1><table><tr><td>2 × Sourdough loaf<td>$13.00<tr><td>6 × Poppy seed roll<td>$7.20<tr><td><b>Together</b><td><b>$20.20</b></table>
-<button>Pay now</button><script>console.log('cart ready'); console.warn('the coupon field is gone')</script>"""
+<button>Pay now</button><script>history.replaceState(null, '', '/cart'); console.log('cart ready'); console.warn('the coupon field is gone')</script>"""
 
 
 async def main() -> None:
@@ -33,20 +45,22 @@ async def main() -> None:
         home = Path(folder) / "home"
         home.mkdir(mode=0o700)
         (home / "policy.toml").write_text(RULES)
-        async with daemon_here(home) as here, own_chrome() as chrome:
+        settings = Config(network=Network(hosts={"bakery.test": "127.0.0.1"}))
+        async with daemon_here(home, settings) as here, own_chrome() as chrome:
             await _take(here, chrome, site)
 
 
 async def _take(here: Here, chrome: OwnChrome, site: PageServer) -> None:
-    here.decide = lambda question: ALLOW
+    here.decide = lambda question: None  # the policy itself
     async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.agent}, timeout=60) as agent:
-        one = await _session(agent, site.inline(SHOP))
-        await _session(agent, site.url("todo.html"))
+        one = await _session(agent, site.inline(SHOP).replace("127.0.0.1", "bakery.test"))
+        other = await _session(agent, site.url("todo.html"))
         await _session(agent, site.url("gallery.html"))
-        for tool, args in (("find", {"text": "Pay"}), ("scroll", {"to": "bottom"}), ("click", {"target": "#no"})):
+        for tool, args in (("find", {"text": "Pay"}), ("scroll", {"to": "bottom"}), ("get_page_text", {})):
             await agent.post(f"/api/browser/{one}/{tool}", json=args)
         dashboard = await open_dashboard(here, chrome)
-        await agent.post(f"/api/browser/{one}/evaluate_js", json={"expression": "document.title"})
+        await agent.post(f"/api/browser/{other}/click", json={"target": "#nowhere"})
+        await agent.post(f"/api/browser/{other}/evaluate_js", json={"expression": "document.title"})
         await _secret(here)
         for dark in (False, True):
             await _views(dashboard, one, dark)
@@ -90,15 +104,14 @@ async def _views(dashboard: Dashboard, session: str, dark: bool) -> None:
 
 async def _question(here: Here, dashboard: Dashboard, agent: httpx.AsyncClient, session: str, dark: bool) -> None:
     await dashboard.go("approvals")
-    here.decide = asks_for_writes
     call = asyncio.create_task(
         agent.post(f"/api/browser/{session}/click", json={"target": "role=button[name='Pay now']"})
     )
     await dashboard.page.until("document.querySelector('.question canvas')")
     await asyncio.sleep(0.3)
     await dashboard.shot(_path("approvals", dark))
-    here.decide = lambda question: ALLOW
-    await here.gate.approvals.answer(here.gate.approvals.pending()[0]["id"], "allow", "once")
+    await here.gate.approvals.answer(here.gate.approvals.pending()[0]["id"], "deny")
+    here.gate.approvals._denials.clear()
     await call
 
 

@@ -21,7 +21,7 @@ VIEWS = {
     "secrets": "secrets",
     "health": "health",
 }
-RULES = 'template = "sandbox"
+RULES = """template = "sandbox"
 
 [[rules]]
 host = "*.example.com"
@@ -32,7 +32,7 @@ host = "bakery.test"
 write = true
 approval = true
 max_steps_per_hour = 100
-'
+"""
 SHOP = """<!doctype html><meta name=viewport content="width=device-width"><title>Your cart · The Bakery</title>
 <style>body{font:18px/1.6 system-ui;max-width:44rem;margin:3rem auto;color:#333}h1{font-size:2rem}table{width:100%;border-collapse:collapse}
 td{padding:.6rem 0;border-bottom:1px solid #ddd}td:last-child{text-align:right}button{font:inherit;background:#7a3e12;color:#fff;border:0;border-radius:8px;padding:.7rem 1.6rem;margin-top:1.5rem}</style>

@@ -38,7 +38,7 @@ export function activityView(house) {
     line: (one) => line(one),
     stamp: (one) => `${one.after?.n ?? ''} ${one.shot} ${open?.n === one.n}`,
   });
-  const detail = h('section', { class: 'card detail', 'aria-label': 'One line', 'aria-live': 'polite' });
+  const detail = h('section', { class: 'card detail', tabindex: 0, 'aria-label': 'One line', 'aria-live': 'polite' });
   const older = button('Read older lines', () => void more());
   const none = empty(
     'Nothing has happened yet',

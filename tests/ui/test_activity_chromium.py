@@ -21,23 +21,21 @@ SHOWN = "document.querySelectorAll('.timeline .virtual-line').length"
 async def test_what_was_done_is_told(dashboard: Dashboard, agent: RestAgent, site: PageServer):
     await agent.do("navigate", url=site.url("small.html"))
     await agent.do("evaluate_js", expression="document.title")
-    assert not (await agent.call("click", target="#nowhere"))["success"]
+    assert not (await agent.call("evaluate_js", expression="nowhere()"))["success"]
     await dashboard.go("activity")
-    await dashboard.sees("evaluate_js", ".timeline")
     await dashboard.sees("navigate", ".timeline")
-    await dashboard.sees("not_found", ".timeline")
-    await dashboard.page.until("find('.event', 'evaluate_js').innerText.includes('▣')")  # a picture was taken of it
-    await dashboard.press("evaluate_js", ".event")
+    await dashboard.sees("page_error", ".timeline")
+    await dashboard.page.until("find('.event', '▣')")  # a picture was taken of it
+    await dashboard.press("▣", ".event")
     await dashboard.sees("document.title", ".detail")
     await dashboard.page.until("document.querySelector('.detail canvas')?.width > 100")
 
 
 async def test_filters(dashboard: Dashboard, agent: RestAgent, site: PageServer):
-    await agent.do("navigate", url=site.url("small.html"))
-    await agent.call("click", target="#nowhere")
+    await agent.do("navigate", url=site.url("small.html?unlike-any-other"))
     await dashboard.go("activity")
-    await dashboard.sees("not_found", ".timeline")
-    await dashboard.type("document.querySelector('input[type=search]')", "nowhere")
+    await dashboard.sees("unlike-any-other", ".timeline")
+    await dashboard.type("document.querySelector('input[type=search]')", "unlike-any-other")
     await dashboard.page.until(f"{SHOWN} === 1")
     await dashboard.type("document.querySelector('input[type=search]')", "no such words at all")
     await dashboard.page.until(f"{SHOWN} === 0")

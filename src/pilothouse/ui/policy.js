@@ -66,12 +66,14 @@ export function policyView(house) {
     fill(into);
     try {
       told = await api.ask(method, path, body);
-      show();
-      return true;
     } catch (error) {
       fill(into, problem(error));
-      return false;
+      return;
     }
+    const key = document.activeElement?.getAttribute('data-key');
+    show();
+    if (key) /** @type {HTMLElement | null} */ (node.querySelector(`[data-key=${key}]`))?.focus();
+    if (method !== 'GET' && !told.problem) fill(wrong, h('p', { class: 'good', role: 'status' }, 'Saved; it holds.'));
   };
   const show = () => {
     const { policy } = told;
@@ -93,6 +95,7 @@ export function policyView(house) {
         h(
           'select',
           {
+            'data-key': key,
             on: {
               change: (/** @type {any} */ event) =>
                 void change('PATCH', '/api/policy', { [key]: event.target.value || null }),
@@ -102,6 +105,7 @@ export function policyView(house) {
         ),
       );
     const budget = h('input', {
+      'data-key': 'step_budget',
       type: 'number',
       min: 0,
       value: policy.step_budget ?? 0,
@@ -183,7 +187,7 @@ function table(rules, drop) {
   );
 }
 
-/** @param {(rule: any, into: HTMLElement) => Promise<boolean>} add */
+/** @param {(rule: any, into: HTMLElement) => Promise<void>} add */
 function ruleForm(add) {
   const host = h('input', {
     required: true,
@@ -219,20 +223,17 @@ function ruleForm(add) {
       h('label', { class: 'check' }, write, 'write'),
       h('label', { class: 'check' }, approval, 'each write asks'),
       steps,
-      h('button', { class: 'main' }, 'Save rule'),
+      h('button', { class: 'main', 'data-key': 'rule' }, 'Save rule'),
     ),
     wrong,
   );
 }
 
-/** @param {any} told @param {(text: string, into: HTMLElement) => Promise<boolean>} save */
+/** @param {any} told @param {(text: string, into: HTMLElement) => Promise<void>} save */
 function editor(told, save) {
   const wrong = h('div', { 'aria-live': 'polite' });
-  const text = h('textarea', { rows: 14, spellcheck: false, 'aria-label': 'policy.toml', class: 'policy-text' });
+  const text = h('textarea', { rows: 14, spellcheck: 'false', 'aria-label': 'policy.toml', class: 'policy-text' });
   text.value = told.text;
-  const store = async () => {
-    if (await save(text.value, wrong)) fill(wrong, h('p', { class: 'good', role: 'status' }, 'Saved; it holds.'));
-  };
   return h(
     'div',
     { class: 'stack tight' },
@@ -242,7 +243,7 @@ function editor(told, save) {
     h(
       'div',
       { class: 'row' },
-      button('Save the file', () => void store(), { class: 'main' }),
+      button('Save the file', () => void save(text.value, wrong), { class: 'main', 'data-key': 'file' }),
       button('Undo my changes', () => {
         text.value = told.text;
       }),

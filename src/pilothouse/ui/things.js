@@ -182,7 +182,7 @@ export function secretsView(house) {
     const name = h('input', {
       required: true,
       placeholder: 'github_password',
-      pattern: '[A-Za-z0-9_.-]+',
+      pattern: '[A-Za-z0-9_.\\-]+',
       autocomplete: 'off',
     });
     const value = h('input', { type: 'password', required: true, autocomplete: 'new-password' });

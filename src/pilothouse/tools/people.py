@@ -13,6 +13,8 @@ from pilothouse.browser.tab import Tab
 from pilothouse.result import Result, quoted
 from pilothouse.tool import Access, Progress, Target, TimeoutMs, tool
 
+MARGIN_MS = 200  # so that it ends by itself before its deadline does
+
 Words = Annotated[str, Meta(max_length=300)]
 
 
@@ -50,7 +52,7 @@ async def ask_user_to_pick(
 ) -> Result[Picked]:
     """Ask the person to point at an element of the page; answers its ref and selectors that lead to it alone."""
     await progress(0.001, None, "the person is asked to point at an element")
-    found = await picked_by_person(tab, prompt, timeout_ms / 1000)
+    found = await picked_by_person(tab, prompt, max(timeout_ms - MARGIN_MS, timeout_ms / 2) / 1000)
     if found is None:
         return Result("the person pointed at nothing, or not in time", Picked(False))
     lines = [f"{one.kind}: {one.selector}" for one in found.selectors]

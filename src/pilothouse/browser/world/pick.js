@@ -4,7 +4,6 @@
 
 const TEST_IDS = ["data-testid", "data-test-id", "data-test", "data-cy", "data-qa"];
 const ODD_ID = /\d{4,}|^[\d:]|[:.[\]]|__|--/;
-let pickHost = null;
 let endPick = null;
 let shownHost = null;
 
@@ -38,7 +37,8 @@ ph.highlight = (n, label, ms) => withNames(() => {
   scrollTo(el, { block: "nearest", inline: "nearest", behavior: "instant" });
   const [host, root] = overlay("pointer-events:none");
   const draw = frameAround(root, "#c2185b");
-  const follow = () => { if (shownHost === host && connectedOf(el)) { draw(el, label || calledOf(el) || roleOf(el)); requestAnimationFrame(follow); } };
+  const text = label || calledOf(el) || roleOf(el);
+  const follow = () => { if (shownHost === host && connectedOf(el)) { draw(el, text); requestAnimationFrame(follow); } };
   shownHost = host;
   follow();
   setTimeout(() => { if (shownHost === host) ph.endHighlight(); }, ms);
@@ -74,12 +74,11 @@ ph.pick = (prompt, ms) => new Promise((resolve) => {
     for (const kind of kinds) window.removeEventListener(kind, heard, true);
     clearTimeout(timer);
     host.remove();
-    pickHost = endPick = null;
+    endPick = null;
     resolve(answer);
   };
   for (const kind of kinds) window.addEventListener(kind, heard, true);
   const timer = setTimeout(finish, ms, { late: true });
-  pickHost = host;
   endPick = () => finish(null);
 });
 ph.endPick = () => { if (endPick) endPick(); return true; };

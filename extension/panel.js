@@ -16,7 +16,8 @@ const RENEW_MS = 60 * 60 * 1000;
 /** @type {{part: ReturnType<typeof panel>, live: Live, port: number, name: string} | null} */
 let open = null;
 let pass = '';
-let isAsking = false;
+/** @type {Promise<boolean> | null} */
+let asking = null;
 
 /** @param {object} message @returns {Promise<any>} */
 function ask(message) {
@@ -36,13 +37,16 @@ async function show(state) {
   open.part.stands(state);
 }
 
-/** Whether the daemon gave a pass. */
-async function renewed() {
-  if (isAsking) return false;
-  isAsking = true;
-  pass = (await ask({ type: 'pass' }).catch(() => null))?.pass || pass;
-  isAsking = false;
-  return pass !== '';
+/** Whether the daemon has given a pass; those who ask at once ask one question. */
+function renewed() {
+  asking ??= ask({ type: 'pass' })
+    .catch(() => null)
+    .then((given) => {
+      pass = given?.pass || pass;
+      asking = null;
+      return pass !== '';
+    });
+  return asking;
 }
 
 /** @param {State} state */

@@ -79,6 +79,7 @@ async def open_dashboard(here: Here, chrome: OwnChrome, place: str = "") -> Dash
     page = await chrome.open("about:blank")
     await page.channel.send("Page.enable")
     await page.channel.send("Page.addScriptToEvaluateOnNewDocument", source=HELPERS)
+    await page.channel.send("Emulation.setFocusEmulationEnabled", enabled=True)  # a tab behind others draws nothing (M)
     await chrome.go(page, f"{here.url}/dashboard#ticket={await new_ticket(here)}")
     await page.until("document.querySelector('.connection')?.dataset.state === 'live'")
     one = Dashboard(page)

@@ -40,6 +40,7 @@ async def panel(here: Here, chrome: OwnChrome, popup: Page) -> AsyncIterator[Das
     page = await chrome.open("about:blank")
     await page.channel.send("Page.enable")
     await page.channel.send("Page.addScriptToEvaluateOnNewDocument", source=HELPERS)
+    await page.channel.send("Emulation.setFocusEmulationEnabled", enabled=True)  # as a panel at the side, it is seen
     await chrome.go(page, f"{ORIGIN}/panel.html")
     one = Dashboard(page)
     await one.resize(400, 900)

@@ -344,9 +344,9 @@ class _Visitor:
             self._viewers[place] = viewer
 
     async def _unwatch(self, place: tuple[str, str]) -> None:
+        self._outbox.drop(place)  # before anything is waited for: the place may be watched anew meanwhile
         if viewer := self._viewers.pop(place, None):
             await viewer.leave()
-        self._outbox.drop(place)
 
     async def _follow(self, command: Follow) -> None:
         place = (command.session, command.tab)

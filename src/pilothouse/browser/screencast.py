@@ -6,7 +6,6 @@ fewer, and nothing piles up. One tab has one cast, however many look.
 
 import asyncio
 import base64
-import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -42,9 +41,9 @@ class Viewer:
     def taken(self) -> None:
         self._cast.taken()
 
-    async def leave(self) -> None:
+    def leave(self) -> None:
         self.on_leave()
-        await self._cast.leave(self)
+        self._cast.leave(self)
 
 
 class Screencast:
@@ -63,18 +62,22 @@ class Screencast:
         if self._last:
             show(self._last)
         elif len(self._viewers) == 1:
-            await self._start()
+            try:
+                await self._start()
+            except BaseException:  # whoever wanted to look may have left meanwhile
+                self.leave(viewer)
+                raise
         return viewer
 
-    async def leave(self, viewer: Viewer) -> None:
+    def leave(self, viewer: Viewer) -> None:
+        """The last one ends it; nobody has to wait for that."""
         self._viewers.discard(viewer)
         if self._viewers:
             return
         self._deaf()
         self._on_end()
         if not self.tab.closed:
-            with contextlib.suppress(ProtocolError, Failure):
-                await self.tab.channel.send("Page.stopScreencast", timeout=START_S)
+            self.tab.channel.post("Page.stopScreencast", timeout=START_S)
 
     def taken(self) -> None:
         for number in self._owed:

@@ -212,6 +212,7 @@ class _Visitor:
         self._socket = socket
         self._outbox = _Outbox()
         self._viewers: dict[tuple[str, str], Viewer] = {}
+        self._looked_at: set[tuple[str, str]] = set()  # also what is only about to be shown
         self._streams: dict[tuple[str, str], tuple[Stream, asyncio.Task[None]]] = {}
         self._stirred = asyncio.Event()
         self._work: set[asyncio.Task[None]] = set()
@@ -237,13 +238,14 @@ class _Visitor:
                 untie()
             for task in (*tasks, *self._work):
                 task.cancel()
-            await self._leave()
+            self._leave()
 
-    async def _leave(self) -> None:
+    def _leave(self) -> None:
         for stream, task in self._streams.values():
             stream.end()
             task.cancel()
-        await asyncio.gather(*(viewer.leave() for viewer in self._viewers.values()), return_exceptions=True)
+        for viewer in self._viewers.values():
+            viewer.leave()
 
     async def _write(self) -> None:
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it left while we wrote
@@ -329,6 +331,7 @@ class _Visitor:
             return
         if len(self._viewers) >= MAX_WATCHED:
             raise Failure("over_limit", f"{MAX_WATCHED} pictures are shown already")
+        self._looked_at.add(place)
         self._outbox.pauses[place] = SLOW_S if command.slow else 0
         shown: list[Viewer] = []
 
@@ -338,15 +341,16 @@ class _Visitor:
         viewer = await self._door.wheel.watch(command.session, command.tab, show)
         shown.append(viewer)
         viewer.taken()
-        if place in self._viewers:  # asked for twice at once
-            await viewer.leave()
+        if place in self._viewers or place not in self._looked_at:  # asked for twice at once, or no longer
+            viewer.leave()
         else:
             self._viewers[place] = viewer
 
     async def _unwatch(self, place: tuple[str, str]) -> None:
-        self._outbox.drop(place)  # before anything is waited for: the place may be watched anew meanwhile
+        self._looked_at.discard(place)
+        self._outbox.drop(place)
         if viewer := self._viewers.pop(place, None):
-            await viewer.leave()
+            viewer.leave()
 
     async def _follow(self, command: Follow) -> None:
         place = (command.session, command.tab)

@@ -4,6 +4,7 @@ Above: the tool `ask_user_to_pick`, the person's own pages. Below: world/pick.js
 press, and cannot make one up. A document that is replaced meanwhile is asked anew.
 """
 
+import contextlib
 import time
 from typing import Any
 
@@ -43,14 +44,17 @@ async def pick(tab: Tab, prompt: str, timeout_s: float) -> Picked | None:
     try:
         where = await _asked(tab, prompt, time.monotonic() + timeout_s)
         return await _found(tab, where["x"], where["y"]) if where else None
+    except WorldGone:
+        raise _gone() from None
     finally:
         tab.picking = ""
 
 
 async def end_pick(tab: Tab) -> None:
     """Whoever was asked would rather not."""
-    world = await tab.frames.ready(tab.frames.main, LOOK_S)
-    await world.call("endPick", timeout=LOOK_S)
+    with contextlib.suppress(WorldGone):  # and the question with it
+        world = await tab.frames.ready(tab.frames.main, LOOK_S)
+        await world.call("endPick", timeout=LOOK_S)
 
 
 async def _asked(tab: Tab, prompt: str, until: float) -> dict[str, Any] | None:
@@ -81,4 +85,8 @@ async def _found(tab: Tab, x: float, y: float) -> Picked:
             break
         x, y = (x - origin["x"]) / (origin["scaleX"] or 1), (y - origin["y"]) / (origin["scaleY"] or 1)
         frame = inner
-    raise Failure("not_found", "what the person pointed at is gone", suggestions=["ask them again"])
+    raise _gone()
+
+
+def _gone() -> Failure:
+    return Failure("not_found", "what the person pointed at is gone", suggestions=["ask them again"])

@@ -86,7 +86,10 @@ class Screencast:
 
     async def _start(self) -> None:
         options: dict[str, Any] = {"format": "jpeg", "quality": QUALITY, "maxWidth": MAX_SIDE, "maxHeight": MAX_SIDE}
-        await self.tab.channel.send("Page.startScreencast", timeout=START_S, **options)
+        try:
+            await self.tab.channel.send("Page.startScreencast", timeout=START_S, **options)
+        except ProtocolError as error:
+            raise Failure("page_error", f"this tab cannot be shown: {error.reason}") from error
         asyncio.get_running_loop().call_later(FIRST_S, self._nudge)
 
     def _nudge(self) -> None:

@@ -8,6 +8,7 @@ reads too slowly gets fewer pictures; who does not read at all is sent away to c
 
 import asyncio
 import contextlib
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
@@ -36,6 +37,7 @@ LOOK_S = 0.5  # how often sessions are looked at for what no event tells of
 HEALTH_S = 2.0
 SLOW_S = 0.5
 _TRY_AGAIN_LATER = 1013
+log = logging.getLogger(__name__)
 
 Shown = dict[str, Any]
 Ident = Annotated[str, Meta(max_length=100)]
@@ -297,6 +299,10 @@ class _Visitor:
         try:
             data = await self._deed(command)
         except Failure as failure:
+            self._outbox.say({"kind": "failed", "id": command.id, "error": failure.to_dict()})
+        except Exception:  # a page that asks is always answered
+            log.exception("%s failed", type(command).__name__)
+            failure = Failure("system", "Pilothouse failed; its log says why")
             self._outbox.say({"kind": "failed", "id": command.id, "error": failure.to_dict()})
         else:
             self._outbox.say({"kind": "done", "id": command.id, "data": data})

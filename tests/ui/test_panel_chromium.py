@@ -62,6 +62,14 @@ async def guest(here: Here, popup: Page) -> AsyncIterator[RestAgent]:
         await here.gate.end_session(one.session)
 
 
+async def written(here: Here, text: str) -> None:
+    """Into the file, which nobody announces."""
+    file = here.home / "policy.toml"
+    async with asyncio.timeout(10):
+        while not file.exists() or text not in file.read_text():
+            await asyncio.sleep(0.02)
+
+
 async def brought_to_front(chrome: OwnChrome, page: Page) -> None:
     await page.channel.send("Page.bringToFront")
 
@@ -80,8 +88,9 @@ async def test_this_page_and_its_rule(here: Here, chrome: OwnChrome, panel: Dash
     host = site.origin.removeprefix("http://")
     await panel.sees(host, "[aria-label='This page']")
     await panel.press("Read only")
+    await written(here, f'host = "{host}"')
+    await panel.sees("read: allowed", "[aria-label='This page']")
     await panel.sees("write: denied", "[aria-label='This page']")
-    assert f'host = "{host}"' in (here.home / "policy.toml").read_text()
     await panel.press("Read and write")
     await panel.sees("write: allowed", "[aria-label='This page']")
     await panel.press("No rule")
@@ -94,13 +103,9 @@ async def test_the_mode_of_all(here: Here, panel: Dashboard):
     await panel.page.until("document.querySelector('input[value=readonly]')")
     await panel.press("Read only", ".segmented label")
     await panel.page.until("document.querySelector('input[value=readonly]').checked")
-    async with asyncio.timeout(5):
-        while 'mode = "readonly"' not in (here.home / "policy.toml").read_text():
-            await asyncio.sleep(0.02)
+    await written(here, 'mode = "readonly"')
     await panel.press("Auto", ".segmented label")
-    async with asyncio.timeout(5):
-        while 'mode = "auto"' not in (here.home / "policy.toml").read_text():
-            await asyncio.sleep(0.02)
+    await written(here, 'mode = "auto"')
 
 
 async def test_a_question_in_the_own_chrome(here: Here, panel: Dashboard, guest: RestAgent, site: PageServer):

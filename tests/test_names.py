@@ -41,6 +41,7 @@ OURS = {
     "network": "get_network_request export_har",
     "downloads": "list_downloads wait_for_download",
     "batch": "batch",
+    "people": "ask_user_to_pick highlight",
 }
 ALIASES = {
     "browser.goto": "navigate",

@@ -119,7 +119,7 @@ async def test_who_does_not_read_is_sent_away(here: Here, monkeypatch: pytest.Mo
         assert line.close_code == 1013
 
 
-@pytest.mark.parametrize("query", ["after=-1", "limit=0", "limit=99999", "after=x", "before=1e3", "more=1"])
+@pytest.mark.parametrize("query", ["after=-1", "limit=0", "limit=99999", "after=x", "before=1.5", "more=1"])
 async def test_what_the_log_is_not_asked(here: Here, query: str):
     async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:
         assert (await person.get(f"/api/activity?{query}")).status_code == 400

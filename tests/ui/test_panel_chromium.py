@@ -50,9 +50,12 @@ async def panel(here: Here, chrome: OwnChrome, popup: Page) -> AsyncIterator[Das
 
 
 @pytest.fixture
-async def guest(here: Here, popup: Page) -> AsyncIterator[RestAgent]:
-    """An agent in the person's own Chrome."""
+async def guest(here: Here, popup: Page, site: PageServer) -> AsyncIterator[RestAgent]:
+    """An agent in the person's own Chrome, where private addresses need a rule."""
     here.decide = lambda question: ALLOW
+    async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:
+        rule = {"host": site.origin.removeprefix("http://"), "read": True, "write": True}
+        assert (await person.post("/api/policy/rules", json=rule)).status_code == 200
     async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.agent}, timeout=60) as line:
         one = RestAgent(line)
         told = (await line.post("/api/tools/open_session", json={"browser": "extension"})).json()

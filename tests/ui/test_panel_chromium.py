@@ -123,12 +123,12 @@ async def test_a_question_in_the_own_chrome(here: Here, panel: Dashboard, guest:
     await panel.sees("evaluate_js", "[aria-label=Activity]")
 
 
-async def test_the_picker(chrome: OwnChrome, panel: Dashboard, guest: RestAgent, site: PageServer):
-    page = await chrome.open(site.url("small.html"))
+async def test_the_picker(here: Here, chrome: OwnChrome, panel: Dashboard, guest: RestAgent, site: PageServer):
+    await guest.do("new_tab", url=site.url("small.html"))
+    tab = next(one for one in here.gate._sessions.every() if one.id == guest.session).current
+    assert tab
+    page = await chrome.page(tab.target_id)
     await brought_to_front(chrome, page)
-    tabs = (await guest.do("list_tabs"))["tabs"]
-    mine = next(one for one in tabs if one["url"] == site.url("small.html"))
-    await guest.do("switch_tab", tab=mine["tab"])
     await panel.page.until("document.querySelector('.picker') && !document.querySelector('.picker').hidden")
     await panel.press("Pick an element")
     await page.until("[...document.documentElement.children].at(-1).style.cursor === 'crosshair'")

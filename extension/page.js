@@ -5,6 +5,7 @@ import { status } from './debug.js';
 import { isForbidden } from './forbidden.js';
 import { keep, kept } from './memory.js';
 import { pair, unpair } from './pairing.js';
+import { askForPass } from './pass.js';
 import * as sharing from './sharing.js';
 import { show, state } from './state.js';
 import { allowAgain, stopEverything } from './stop.js';
@@ -12,7 +13,7 @@ import { allowAgain, stopEverything } from './stop.js';
 /** @typedef {Record<string, (message: any) => unknown>} Answers */
 
 /** @type {Answers} */
-const QUESTIONS = { state, debug: status, tab: ({ tabId }) => describe(tabId) };
+const QUESTIONS = { state, debug: status, tab: ({ tabId }) => describe(tabId), pass: askForPass };
 
 /** @type {Answers} What changes something is shown at once. */
 const WISHES = {

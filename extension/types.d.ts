@@ -149,6 +149,8 @@ export interface State {
   share: Share;
   sharedTabs: number;
   attachedTabs: number;
+  /** Questions that wait for the person. */
+  waiting: number;
   version: string;
   daemonVersion: string;
 }

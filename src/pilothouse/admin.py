@@ -25,7 +25,9 @@ from pilothouse.home import directory
 
 STOP_TIMEOUT_S = 5.0
 LINGER_S = 30 * 60.0
-PERSON_FILES = ("approvals", "cocoon", "extension", "key", "log", "policy", "secret", "sessions", "user")
+PERSON_FILES = (
+    "approvals", "cocoon", "dashboard", "extension", "key", "log", "policy", "secret", "sessions", "user",
+)  # fmt: skip
 OWN_FILES = (*PERSON_FILES, "backup", "demo", "doctor", "install", "restore")
 
 

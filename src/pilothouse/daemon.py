@@ -39,17 +39,22 @@ from pilothouse.cocoons import Cocoons
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Endpoint, Limits, Server, load
+from pilothouse.doors.activity import activity_routes
 from pilothouse.doors.approvals import approval_routes
 from pilothouse.doors.bridge import BridgeDoor
 from pilothouse.doors.cocoons import cocoon_routes
 from pilothouse.doors.commands import CommandDoor
 from pilothouse.doors.contracts import Contracts
+from pilothouse.doors.dashboard import dashboard_routes
 from pilothouse.doors.extension import extension_routes
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.herald import Herald
 from pilothouse.doors.http import HttpDoor, build_app
+from pilothouse.doors.live import LiveDoor
 from pilothouse.doors.local import LocalDoor, Open
+from pilothouse.doors.looking import looking_routes
 from pilothouse.doors.metrics import metrics_route
+from pilothouse.doors.panel import PanelDoor
 from pilothouse.doors.person import PersonOnly
 from pilothouse.doors.policy import PolicyDoor
 from pilothouse.doors.proxy import ProxyDoor, bound
@@ -66,6 +71,7 @@ from pilothouse.guard.domains import is_outside
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.known import known
 from pilothouse.guard.pairing import ORIGIN, Pairing
+from pilothouse.guard.passes import Passes
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
@@ -88,6 +94,7 @@ from pilothouse.providers.relay import Relay
 from pilothouse.proxy.lines import Lines
 from pilothouse.reload import EVERY_S, follow_file
 from pilothouse.tool import Registry, declared
+from pilothouse.wheel import Wheel
 
 if TYPE_CHECKING:
     from pilothouse.doors.mcp import McpDoor
@@ -197,10 +204,11 @@ async def run(
     await asyncio.to_thread(secrets.prepare)
     fixed = _fixed(home, vault, secrets, policy)
     pairing, links = Pairing(home), Links()
+    profiles = Profiles(home, file)
     elsewhere = Elsewhere(secrets.written_out)
     _configure_elsewhere(elsewhere, settings)
     remotes = Remotes(elsewhere.sources, _Abroad(sluice, settings) if settings.sluice.advertise else None)
-    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, fixed, links, remotes)
+    sessions = _sessions(settings, home, sluice, profiles, borders, fixed, links, remotes)
     sessions.on_closed = approvals.session_closed
     keys.on_change = partial(_keys_changed, audit, sessions, approvals)
     sessions.on_stopped = lambda name, ended: audit.note("agents_stopped", browser=name, by="person", sessions=ended)
@@ -219,6 +227,10 @@ async def run(
     far = FarHub(settings.hub.url, settings.hub.key) if settings.hub.url else None
     known.know("hub", {"key of the hub": settings.hub.key} if settings.hub.key else {})
     gate.hub = far or proxy.hub
+    wheel = Wheel(sessions, gate.permits, audit)
+    gate.on_done = wheel.done
+    passes = Passes(lambda: keys.look().get("person", ""), partial(_is_paired, pairing))
+    PanelDoor(links, passes, approvals)
     mcp = _Mcp(gate, defaults, extras)
     presence = Presence(stop)
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
@@ -231,6 +243,10 @@ async def run(
     rest = [*contracts.routes(), *RestDoor(gate, defaults=defaults).routes()] if settings.server.rest else []
     people = [
         *PolicyDoor(policy, rulebook, gate.registry, audit, person).routes(),
+        *LiveDoor(gate, wheel, audit, person).routes(),
+        *looking_routes(wheel, profiles, person),
+        *activity_routes(audit, wheel, person),
+        *dashboard_routes(passes, person),
         *approval_routes(approvals, person),
         *secret_routes(secrets, audit, person),
         *session_routes(gate, person),
@@ -240,7 +256,13 @@ async def run(
     signaling = SignalingDoor(proxy.hub, proxy.cocoons, pairing.who, keys.who)
     routes = [metrics_route(gate), *bridge.routes(), *signaling.routes(), *people, *rest]
     app = build_app(
-        mcp.door, keys.who, port=port, hosts=hosts, routes=routes, extension=ORIGIN, insecure_no_secret=is_open
+        mcp.door,
+        partial(_who, keys, passes),
+        port=port,
+        hosts=hosts,
+        routes=routes,
+        extension=ORIGIN,
+        insecure_no_secret=is_open,
     )
     http = HttpDoor(presence.at_web(app))
     browsers = lambda: links.connected + signaling.browsers
@@ -310,6 +332,15 @@ def hive_secrets(keys: Keys) -> list[str]:
 def _mask_keys(secrets: dict[str, str]) -> None:
     """No secret that a person registers can have a name with a space."""
     known.know("keys", {f"key of {owner}": secret for owner, secret in secrets.items()})
+
+
+def _who(keys: Keys, passes: Passes, secret: str) -> str | None:
+    """A page that was opened by a ticket, and the side panel of a paired browser, are the person's."""
+    return keys.who(secret) or ("person" if passes.opens(secret) else None)
+
+
+def _is_paired(pairing: Pairing, install: str) -> bool:
+    return any(one.install == install for one in pairing.browsers())
 
 
 async def _follow_keys(keys: Keys) -> None:

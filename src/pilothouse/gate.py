@@ -42,6 +42,7 @@ from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_text, redact_tree
 from pilothouse.hub.own import Offers, OwnDebug
 from pilothouse.metrics import UNKNOWN, Metrics, Sample
+from pilothouse.pausing import until_free
 from pilothouse.permitting import Permits, early_question, replaced
 from pilothouse.result import Result, clean, clean_tree
 from pilothouse.telling import completed, failed
@@ -78,6 +79,7 @@ class Gate:
         self.metrics = Metrics()
         self.hub: Offers | None = None
         self._leaving: set[asyncio.Task[None]] = set()
+        self.on_done: Callable[[Visit, str], None] = lambda visit, outcome: None  # a call has ended
 
     async def call(self, call: Call) -> Answer:
         """Always an answer; only a cancelled call raises."""
@@ -109,8 +111,10 @@ class Gate:
         args = spelled(tool, self._addresses(tool, _parsed(tool, call.args)))
         place = await self._placed(visit, args)
         _check_domains(visit, tool, args)
+        await until_free(visit)
         await self.permits.touch(visit, place, args)
         async with self._turn(visit, args):
+            await until_free(visit)  # the wheel may have been taken while the call waited for its turn
             question = await self.permits.permitted(visit, args)
             self._count(visit, question)
             visit.record = await self._audit.before(question, visit.decision, visit.approved)
@@ -283,6 +287,7 @@ class Gate:
         log.debug("%s by %s: %s, %.1f ms, record %d", tool, visit.call.caller.door, outcome, took_ms, visit.record)
         if visit.record:
             self._audit.after(visit.record, outcome=outcome, duration_ms=took_ms, why=why)
+        self.on_done(visit, outcome)
 
     # what doors ask besides calls
 

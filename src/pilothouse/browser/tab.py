@@ -87,6 +87,7 @@ class Tab:
         self.document = Document("", "about:blank", whole=True)
         self.frame: Frame | None = None  # the frame a caller switched to
         self.dialog: Dialog | None = None
+        self.picking = ""  # what a person is asked to point at
         self.file_chooser: FileChooser | None = None
         self.navigating = False
         self.bound_for = ""  # the address of a document that was asked for and has not come

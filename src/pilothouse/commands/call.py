@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pilothouse.commands.arguments import Flags
 
 ADMINISTRATIVE = (
-    "approvals", "backup", "browser-debug", "cocoon", "completion", "console", "demo", "doctor", "events",
+    "approvals", "backup", "browser-debug", "cocoon", "completion", "console", "dashboard", "demo", "doctor", "events",
     "extension", "hub", "install", "key", "log", "mcp", "network", "policy", "profile", "restore", "secret", "serve",
     "sessions", "status", "stop", "tools", "user",
 )  # fmt: skip

@@ -33,7 +33,11 @@ MAX_MESSAGE = 128 * 1024 * 1024
 # A body that is too large is still read up to here, so that its sender can finish and read the answer.
 MAX_DISCARDED = 64 * 1024 * 1024
 # No secret is needed to hear that we are here, nor for pages without data, which ask for the secret themselves.
-OPEN_PATHS = frozenset({"/health", "/api/health", "/api/docs", "/api/docs/page.js", "/api/docs/page.css"})
+OPEN_PATHS = frozenset(
+    {"/", "/health", "/api/health", "/api/docs", "/api/docs/page.js", "/api/docs/page.css", "/dashboard"}
+    | {"/dashboard/enter"}  # which takes a ticket
+)
+OPEN_FOLDER = "/ui/"
 BRIDGE_PATH = "/bridge"  # asks for a secret of its own
 SIGNALING_PATH = "/signaling"  # so does this one: users of the hub have keys that open nothing else
 KEY_PROTOCOL = "pilothouse.key."  # a browser's WebSocket can carry a key only as the name of a protocol
@@ -150,10 +154,11 @@ class Front:
             return  # the bridge knows the secrets of browsers; no key of ours opens it
         if scope["path"] == SIGNALING_PATH and origin in ([], self._extension):
             return
-        if origin and (len(origin) > 1 or origin[0].lower() not in self._origins):
+        is_panel = origin == self._extension and scope["path"].startswith(PERSONS)
+        if origin and not is_panel and (len(origin) > 1 or origin[0].lower() not in self._origins):
             hint = "pages of other origins may not call; a program leaves the header Origin out"
             raise _Refused(403, "unauthorized", "this Origin is not allowed", hint=hint)
-        if scope["path"] in OPEN_PATHS:
+        if scope["path"] in OPEN_PATHS or scope["path"].startswith(OPEN_FOLDER):
             return
         owner = self._owner(scope, _secret(headers))
         if owner is None:
@@ -181,6 +186,11 @@ def _secret(headers: Headers) -> str:
     offered = [one.strip() for one in headers.get("sec-websocket-protocol", "").split(",")]
     named = (one.removeprefix(KEY_PROTOCOL) for one in offered if one.startswith(KEY_PROTOCOL))
     return headers.get("x-api-key") or next(named, "")
+
+
+def bearer(scope: Scope) -> str:
+    """The secret that a request came with."""
+    return _secret(Headers(scope=scope))
 
 
 def _is_fit(headers: Headers) -> bool:

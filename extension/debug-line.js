@@ -1,8 +1,9 @@
 // The WebSocket to the hub: made anew whenever it breaks, and soon found out when it is dead. What cannot be said now is
 // not kept here: the hub asks for what it missed.
 
-import { kept } from './memory.js';
 import { hub } from './debug-settings.js';
+import { meet, proves } from './handshake.js';
+import { kept } from './memory.js';
 
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 2_000;
@@ -23,10 +24,17 @@ const LARGE = 1_000_000;
  * @property {() => void} onLost
  */
 
+/**
+ * From the first question to the end of its socket.
+ * @typedef {object} Attempt
+ * @property {WebSocket} [socket]
+ * @property {string} first what the hub still has to prove in its first frame
+ */
+
 /** @type {Ears} */
 let ears;
-/** @type {WebSocket | null} */
-let socket = null;
+/** @type {Attempt | null} */
+let attempt = null;
 let ready = false;
 let delay = FIRST_DELAY_MS;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -54,22 +62,62 @@ export function isReady() {
 export function connect() {
   clearTimeout(next);
   const known = hub();
-  if (socket || !known) return;
-  let own;
+  if (!attempt && known) void begin(known);
+}
+
+/** @param {import('./debug-settings.js').Way} way */
+async function begin(way) {
+  /** @type {Attempt} */
+  const own = { first: '' };
+  attempt = own;
+  const met = 'key' in way ? byKey(way.key) : (await meet(way.claim, 'signaling')).met;
+  if (own !== attempt) return;
+  if (met) open(own, way.url, met);
+  else lost(own);
+}
+
+/** @param {string} key a user's: of a far hub TLS says who it is */
+function byKey(key) {
+  return { protocols: ['pilothouse', `pilothouse.key.${key}`], first: '' };
+}
+
+/** @param {Attempt} own @param {string} url @param {{protocols: string[], first: string}} met */
+function open(own, url, { protocols, first }) {
   try {
-    own = new WebSocket(known.url, ['pilothouse', known.proof]);
+    own.socket = new WebSocket(url, protocols);
   } catch {
-    return; // an address or a key that cannot be one
+    attempt = null; // an address or a key that cannot be one
+    return;
   }
-  socket = own;
-  expect(own, WELCOME_MS);
-  own.onopen = () => say({ type: 'browser_debug_hello', browser_id: kept.install });
-  own.onmessage = ({ data }) => {
-    if (own === socket) take(JSON.parse(data));
+  own.first = first;
+  expect(own.socket, WELCOME_MS);
+  own.socket.onopen = () => {
+    if (!own.first) hello();
   };
-  own.onclose = () => {
-    if (own === socket) lost(own);
+  own.socket.onmessage = ({ data }) => {
+    if (own !== attempt) return;
+    if (own.first) greet(own, data);
+    else take(JSON.parse(data));
   };
+  own.socket.onclose = () => {
+    if (own === attempt) lost(own);
+  };
+}
+
+/** The daemon proves itself once more, on this very socket, before it hears of any page.
+ * @param {Attempt} own @param {unknown} data */
+function greet(own, data) {
+  if (proves(data, own.first)) {
+    own.first = '';
+    hello();
+    return;
+  }
+  lost(own);
+  own.socket?.close();
+}
+
+function hello() {
+  say({ type: 'browser_debug_hello', browser_id: kept.install });
 }
 
 /** Something woke us: do not wait out a pause. */
@@ -80,9 +128,9 @@ export function hurry() {
 
 /** Go to the hub that there is now. */
 export function renew() {
-  const old = socket;
+  const old = attempt;
   if (old) lost(old);
-  old?.close(1000);
+  old?.socket?.close(1000);
   hurry();
 }
 
@@ -112,7 +160,8 @@ function flush() {
 
 /** @param {string} frame */
 function send(frame) {
-  if (socket?.readyState !== WebSocket.OPEN) return false;
+  const socket = attempt?.socket;
+  if (attempt?.first || socket?.readyState !== WebSocket.OPEN) return false;
   if (socket.bufferedAmount > MOST_UNSENT) {
     socket.close();
     return false;
@@ -140,14 +189,14 @@ function take(message) {
   } else if (ready) ears.onMessage(message);
 }
 
-/** @param {WebSocket} own */
+/** @param {Attempt} own */
 function lost(own) {
   const wasReady = ready;
-  socket = null;
+  attempt = null;
   ready = false;
   relax();
   clearTimeout(pulse);
-  own.onclose = own.onmessage = null;
+  if (own.socket) own.socket.onopen = own.socket.onclose = own.socket.onmessage = null;
   delay = wasReady ? FIRST_DELAY_MS : Math.min(delay * 2, LONGEST_DELAY_MS);
   next = setTimeout(connect, delay * (0.5 + Math.random() / 2));
   ears.onLost();
@@ -157,8 +206,8 @@ function lost(own) {
 export function keepAlive() {
   clearTimeout(pulse);
   pulse = setTimeout(() => {
-    if (!socket || !ready) return;
-    if (!patience && say({ type: 'alive' })) expect(socket, ANSWER_MS);
+    if (!attempt?.socket || !ready) return;
+    if (!patience && say({ type: 'alive' })) expect(attempt.socket, ANSWER_MS);
     keepAlive();
   }, ears.isBusy() ? BUSY_ALIVE_MS : ALIVE_MS);
 }

@@ -1,14 +1,17 @@
-// Which hub hears of debugged tabs, and how much of a body is told. Without an address it is the paired daemon's own hub.
+// Which hub hears of debugged tabs, and how much of a body is told. Without an address it is the paired daemon's own hub,
+// once that has shown over the bridge that it is there.
 
+import { isConnected } from './connection.js';
 import { kept } from './memory.js';
 
 /** @typedef {{signaling_url: string, user_key: string, response_body_max_size: number}} Settings */
+/** @typedef {{url: string, key: string} | {url: string, claim: import('./types').Claim}} Way */
 
 /** @type {Settings} */
 export const settings = { signaling_url: '', user_key: '', response_body_max_size: 102_400 };
 
 const NAMES = /** @type {(keyof Settings)[]} */ (Object.keys(settings));
-const MATTER = new Set([...NAMES, 'secret', 'port']);
+const MATTER = new Set([...NAMES, 'pairing']);
 
 export async function recallSettings() {
   Object.assign(settings, await chrome.storage.local.get(NAMES));
@@ -22,11 +25,12 @@ export function onSettings(listener) {
   });
 }
 
-/** @returns {{url: string, proof: string} | undefined} */
+/** With a user's key, or as the paired browser that this is. @returns {Way | undefined} */
 export function hub() {
-  if (settings.signaling_url) return { url: settings.signaling_url, proof: `pilothouse.key.${settings.user_key}` };
-  if (!kept.secret) return undefined;
-  return { url: `ws://127.0.0.1:${kept.port}/signaling`, proof: `pilothouse.secret.${kept.secret}` };
+  if (settings.signaling_url) return { url: settings.signaling_url, key: settings.user_key };
+  if (!kept.pairing || !isConnected()) return undefined;
+  const { secret, port } = kept.pairing;
+  return { url: `ws://127.0.0.1:${port}/signaling`, claim: { by: 'secret', key: secret, port } };
 }
 
 /** What is wrong with an address; empty if nothing is. Plain ws goes nowhere but to this machine. @param {string} text */

@@ -22,6 +22,9 @@ export interface Claim {
   port: number;
 }
 
+/** Where a socket of ours goes; a proof is good at one of them. */
+export type Door = 'bridge' | 'signaling';
+
 /** A daemon that has shown that it knows it too. */
 export interface Met {
   /** For the WebSocket; our own proof is among them. */

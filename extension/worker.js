@@ -70,6 +70,7 @@ async function onWelcome({ name, version, secret }, port) {
   const kept = keep({ name, ...(secret ? { pairing: { secret, port } } : {}) });
   state.note({ problem: '', daemonVersion: version });
   await kept;
+  hub.hurry();
 }
 
 /** Chrome's bar must not say for long that somebody debugs when nobody does. */

@@ -16,6 +16,7 @@ from pilothouse.call import Defaults
 from pilothouse.cocoons import Cocoons
 from pilothouse.config import Config
 from pilothouse.gate import Gate
+from pilothouse.guard.pairing import Pairing
 from pilothouse.guard.policy import Decision, Policy, Question
 from pilothouse.providers.link import Links
 from pilothouse.tool import Access
@@ -44,6 +45,7 @@ class Here:
         self.gate: Gate
         self.links: Links
         self.cocoons: Cocoons
+        self.pairing: Pairing
 
     @property
     def agent(self) -> str:
@@ -106,6 +108,11 @@ def _open_up(patch: pytest.MonkeyPatch, here: Here) -> None:
         here.cocoons = Cocoons(*args, **more)
         return here.cocoons
 
+    def paired(*args: Any) -> Pairing:
+        here.pairing = Pairing(*args)
+        return here.pairing
+
+    patch.setattr(daemon, "Pairing", paired)
     patch.setattr(daemon, "Cocoons", cocooned)
     patch.setattr(daemon, "build_app", built)
     patch.setattr(daemon, "Links", linked)

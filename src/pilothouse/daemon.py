@@ -253,7 +253,7 @@ async def run(
         *cocoon_routes(proxy.cocoons, audit, person),
         *extension_routes(pairing, links, bridge, audit, person, port=port),
     ]
-    signaling = SignalingDoor(proxy.hub, proxy.cocoons, pairing.who, keys.who)
+    signaling = SignalingDoor(proxy.hub, proxy.cocoons, keys.who, bridge.handshake)
     routes = [metrics_route(gate), *bridge.routes(), *signaling.routes(), *people, *rest]
     app = build_app(
         mcp.door,

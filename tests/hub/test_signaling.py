@@ -8,13 +8,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from pilothouse.config import Config, Proxy
 from pilothouse.doors import signaling
+from pilothouse.guard.handshake import Door
 from pilothouse.guard.pairing import ORIGIN, Pairing
+from tests.caller import INSTALL, Caller, Key
 from tests.daemon_here import Here, daemon_here
 from tests.promises import promise
 from tests.proxy.apps import App, running
@@ -31,13 +34,27 @@ class Hubbed:
         self.proxy = proxy
         self.secret = secret
 
-    def reach(self, *protocols: str, origin: str | None = None, **headers: str) -> connect:
+    def reach(self, *protocols: str, origin: str | None = None, path: str = "/signaling", **headers: str) -> connect:
         more: dict[str, Any] = {"subprotocols": ["pilothouse", *protocols]} if protocols else {}
-        url = self.here.url.replace("http:", "ws:") + "/signaling"
+        url = self.here.url.replace("http:", "ws:") + path
         return connect(url, origin=origin, additional_headers=headers, max_size=None, **more)  # type: ignore[arg-type]
 
-    def browser(self, key: str = "") -> connect:
-        return self.reach(f"pilothouse.key.{key}" if key else f"pilothouse.secret.{self.secret}", origin=ORIGIN)
+    async def proof(self, key: Key | None = None, door: Door = "signaling") -> tuple[Caller, list[str]]:
+        """As the extension does it: the daemon has proved itself, and this is what the socket offers."""
+        caller = Caller(key or Key("secret", self.secret), int(self.here.url.rpartition(":")[2]), door)
+        async with httpx.AsyncClient(base_url=self.here.url, headers={"Origin": ORIGIN}) as client:
+            answer = (await client.post("/bridge", json=caller.knock)).json()["data"]
+        return caller, [str(one) for one in caller.offered(answer)]
+
+    @contextlib.asynccontextmanager
+    async def browser(self, key: str = "") -> AsyncIterator[ClientConnection]:
+        """A paired one that has heard the daemon's second proof, or one with a user's key."""
+        caller, offered = (None, [f"pilothouse.key.{key}"]) if key else await self.proof()
+        async with self.reach(*offered, origin=ORIGIN) as line:
+            if caller:
+                assert line.subprotocol == "pilothouse.1"
+                assert json.loads(await line.recv()) == {"type": "proof", "payload": {"proof": caller.first}}
+            yield line
 
     def client(self, key: str = "") -> connect:
         return self.reach(Authorization=f"Bearer {key or self.here.agent}")
@@ -66,7 +83,7 @@ async def hubbed(home: Path) -> AsyncIterator[Hubbed]:
         for name, key in (("ann", ANN), ("ben", BEN))
     )
     (home / "config.toml").write_text(users)
-    _, secret = Pairing(home).add("install-1", "test")
+    _, secret = Pairing(home).add(INSTALL, "test")
     async with running(App()) as app, daemon_here(home, Config(proxy=Proxy(enabled=True, port=0))) as here:
         for cocoon, owner in (("mine", "local"), ("anns", "ann"), ("bens", "ben")):
             here.cocoons.add({"id": cocoon, "target": app.url, "owner": owner})
@@ -119,16 +136,48 @@ async def test_who_may_not_come_in(hubbed: Hubbed):
         ((), None, {}),
         ((), None, {"Authorization": "Bearer wrong"}),
         ((), None, {"Authorization": f"Bearer {hubbed.here.person}"}),
-        (("pilothouse.secret.wrong",), ORIGIN, {}),
-        ((f"pilothouse.secret.{hubbed.secret}",), None, {}),
-        ((f"pilothouse.secret.{hubbed.secret}",), "https://evil.test", {}),
-        ((f"pilothouse.secret.{hubbed.secret}",), hubbed.proxy.origin("mine"), {}),
+        ((f"pilothouse.secret.{hubbed.secret}",), ORIGIN, {}),  # said, not proved
+        ((f"pilothouse.key.{hubbed.secret}",), ORIGIN, {}),
+        (("pilothouse.1", "pilothouse.proof."), ORIGIN, {}),
+        ((await hubbed.proof(Key("secret", "wrong")))[1], ORIGIN, {}),
+        ((await hubbed.proof(door="bridge"))[1], ORIGIN, {}),
+        ((await hubbed.proof())[1], None, {}),
+        ((await hubbed.proof())[1], "https://evil.test", {}),
+        ((await hubbed.proof())[1], hubbed.proxy.origin("mine"), {}),
         ((f"pilothouse.key.{hubbed.here.agent}",), ORIGIN, {}),
         ((f"pilothouse.key.{ANN}",), "null", {}),
     ):
         with pytest.raises(InvalidStatus) as caught:
             await hubbed.reach(*protocols, origin=origin, **headers)
         assert caught.value.response.status_code in (401, 403), (protocols, origin)
+
+
+async def test_a_proof_is_good_once_and_not_at_the_bridge(hubbed: Hubbed):
+    _, offered = await hubbed.proof()
+    async with hubbed.reach(*offered, origin=ORIGIN):
+        pass
+    _, fresh = await hubbed.proof()
+    for path, proof in (("/signaling", offered), ("/bridge", fresh)):
+        with pytest.raises(InvalidStatus) as caught:
+            await hubbed.reach(*proof, origin=ORIGIN, path=path)
+        assert caught.value.response.status_code == 401
+
+
+@pytest.mark.parametrize("anew", [False, True])
+async def test_a_browser_that_is_not_paired_any_more_leaves(
+    hubbed: Hubbed, monkeypatch: pytest.MonkeyPatch, anew: bool
+):
+    monkeypatch.setattr(signaling, "LOOK_S", 0.05)
+    async with hubbed.browser() as browser:
+        await announce(browser, hubbed, "mine")
+        if anew:
+            hubbed.here.pairing.add(INSTALL, "test")
+        else:
+            hubbed.here.pairing.forget("test")
+        with pytest.raises(ConnectionClosed) as closed:
+            await asyncio.wait_for(browser.recv(), 10)
+    assert closed.value.rcvd
+    assert closed.value.rcvd.code == 4401
 
 
 async def test_a_client_does_not_speak_for_a_browser(hubbed: Hubbed):

@@ -46,7 +46,7 @@ class Dashboard:
             await self.page.channel.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **options)
 
     async def key(self, key: str, code: str = "", number: int = 0) -> None:
-        text = {"text": key} if len(key) == 1 else {}
+        text: dict[str, Any] = {"text": key} if len(key) == 1 else {}
         for kind in ("keyDown", "keyUp"):
             await self.page.channel.send(
                 "Input.dispatchKeyEvent", type=kind, key=key, code=code, windowsVirtualKeyCode=number,

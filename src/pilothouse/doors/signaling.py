@@ -1,7 +1,7 @@
 """`/signaling`: where browsers offer tabs for inspection, and clients ask what happens in them.
 
-Above: http has checked Host, and that an Origin is the extension's. Below: the hub; guard's pairing and keys, and the
-users' keys, which say whose tabs these are. A browser shows the extension's Origin and the secret of its pairing or a
+Above: http has checked Host, and that an Origin is the extension's. Below: the hub; guard's handshake and keys, and the
+users' keys, which say whose tabs these are. A browser shows the extension's Origin and the proof of its pairing or a
 user's key; a client has no Origin and a key. No key opens the other role: an agent's never speaks for a browser.
 """
 
@@ -9,18 +9,19 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pilothouse.cocoons import LOCAL, Cocoons
-from pilothouse.doors import parcel
+from pilothouse.doors import parcel, proof
 from pilothouse.doors.address import PROTOCOL
 from pilothouse.doors.http import KEY_PROTOCOL, SIGNALING_PATH
 from pilothouse.doors.parcel import Refused
 from pilothouse.errors import Failure
+from pilothouse.guard.handshake import Handshake
 from pilothouse.guard.rates import Rates
 from pilothouse.hub.hub import MAX_FRAME, Hub
 from pilothouse.hub.words import (
@@ -34,7 +35,6 @@ from pilothouse.hub.words import (
     from_client,
 )
 
-SECRET_PROTOCOL = "pilothouse.secret."
 SILENCE_S = 90.0
 LOOK_S = 2.0
 MAX_UNSENT = 64 * 1024 * 1024
@@ -44,21 +44,31 @@ _BAD_FRAME = 4400
 _CODES = {"unauthorized": 4401, "over_limit": 4429}
 
 
+class _Guest(NamedTuple):
+    """`still` says whether what let it in is good yet. `protocol` is what its socket speaks; a browser that showed a
+    proof hears ours, `greeting`, before anything else."""
+
+    user: str
+    still: Callable[[], bool]
+    protocol: str | None
+    greeting: dict[str, Any] | None = None
+
+
 class SignalingDoor:
-    """`who` names the owner of a key of this daemon, as at every door; `paired` knows the secrets of its browsers. A
-    hub that is alone has neither."""
+    """`who` names the owner of a key of this daemon, as at every door; `handshake` knows its browsers. A hub that is
+    alone has neither."""
 
     def __init__(
         self,
         hub: Hub,
         cocoons: Cocoons,
-        paired: Callable[[str], object] = lambda secret: None,
         who: Callable[[str], str | None] = lambda key: None,
+        handshake: Handshake | None = None,
     ) -> None:
         self._hub = hub
         self._cocoons = cocoons
-        self._paired = paired
         self._who = who
+        self._handshake = handshake
         self._tries = Rates(TRIES_PER_MINUTE)
         self.browsers = 0
 
@@ -68,29 +78,34 @@ class SignalingDoor:
     async def _enter(self, socket: WebSocket) -> None:
         is_browser = "origin" in socket.headers
         try:
-            user = self._welcome(socket, is_browser=is_browser)
+            guest = self._welcome(socket, is_browser=is_browser)
         except Failure as failure:
             await socket.send_denial_response(parcel.refusal(Refused(failure.status, failure)))
             return
-        await socket.accept(PROTOCOL if PROTOCOL in socket.scope["subprotocols"] else None)
-        line = _Line(socket, lambda: self._user(socket, is_browser=is_browser) == user)
-        await line.run(self._browser(line, user) if is_browser else self._client(line, user))
+        await socket.accept(guest.protocol)
+        line = _Line(socket, guest.still)
+        if guest.greeting:
+            line.send(guest.greeting)
+        await line.run(self._browser(line, guest.user) if is_browser else self._client(line, guest.user))
 
-    def _welcome(self, socket: WebSocket, *, is_browser: bool) -> str:
+    def _welcome(self, socket: WebSocket, *, is_browser: bool) -> _Guest:
         """Only those who are not let in are counted: nobody can use up the others' turns."""
+        offered: list[str] = socket.scope["subprotocols"]
         try:
-            return self._user(socket, is_browser=is_browser)
+            if is_browser and proof.is_shown(offered) and self._handshake:
+                return _paired(self._handshake, offered)
+            user = self._user(socket, is_browser=is_browser)
+            still = lambda: self._user(socket, is_browser=is_browser) == user
+            return _Guest(user, still, PROTOCOL if PROTOCOL in offered else None)
         except Failure:
             self._tries.count("signaling")
             raise
 
     def _user(self, socket: WebSocket, *, is_browser: bool) -> str:
-        offered: list[str] = socket.scope["subprotocols"]
-        secret = _after(SECRET_PROTOCOL, offered)
-        if is_browser and secret and self._paired(secret):
-            return LOCAL
         scheme, _, bearer = socket.headers.get("authorization", "").partition(" ")
-        key = _after(KEY_PROTOCOL, offered) or (bearer.strip() if scheme.lower() == "bearer" else "")
+        key = _after(KEY_PROTOCOL, socket.scope["subprotocols"]) or (
+            bearer.strip() if scheme.lower() == "bearer" else ""
+        )
         if key and (user := self._cocoons.user_of(key)):
             return user
         if key and not is_browser and (self._who(key) or "").startswith("agent:"):
@@ -212,11 +227,18 @@ class _Line:
         raise Failure("over_limit", "it does not read")
 
     async def _until_over(self) -> None:
-        """It was silent for too long, or its key was revoked."""
+        """It was silent for too long, or its key or its pairing is over."""
         silent = False
-        while self._still() and not silent:
+        while not silent:
+            if not self._still():
+                raise Failure("unauthorized", "what let it in is not good any more")
             await asyncio.sleep(LOOK_S)
             silent = time.monotonic() - self._heard > SILENCE_S
+
+
+def _paired(handshake: Handshake, offered: list[str]) -> _Guest:
+    proven = proof.proven(handshake, offered, "signaling")
+    return _Guest(LOCAL, lambda: handshake.holds(proven), proof.CHOSEN, proof.first_frame(proven))
 
 
 def _after(prefix: str, offered: list[str]) -> str:

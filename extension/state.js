@@ -50,8 +50,8 @@ export function watch(port) {
 
 /** Put it on the badge, and into every open popup, when it has changed. */
 export function show() {
+  if (!isConnected()) waiting = 0; // a daemon that comes back tells it anew
   const now = state();
-  if (now.mode === 'off') waiting = 0; // a daemon that comes back tells it anew
   const told = JSON.stringify(now);
   if (told === shown) return;
   shown = told;

@@ -114,7 +114,7 @@ def test_a_code_is_for_the_bridge_and_not_worn_out_elsewhere(handshake: Handshak
         )
         with pytest.raises(Failure, match="the bridge only"):
             handshake.finish(answer.nonce, proof, "signaling")
-    assert pairing.code_key()
+    assert pairing.code_key()[0] == stretched(code, answer.salt)
 
 
 def test_what_was_proven_holds_until_it_is_forgotten_or_paired_anew(handshake: Handshake, pairing: Pairing, key: bytes):

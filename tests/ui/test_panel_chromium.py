@@ -151,6 +151,22 @@ async def test_the_badge_says_that_something_waits(here: Here, popup: Page, gues
     await popup.until("chrome.action.getBadgeText({}).then((text) => !text.includes('?'))")
 
 
+async def test_the_badge_is_true_after_a_stop(
+    here: Here, chrome: OwnChrome, popup: Page, guest: RestAgent, site: PageServer
+):
+    await guest.do("new_tab", url=site.url("small.html"))
+    here.decide = asks_for_writes
+    call = asyncio.create_task(guest.call("evaluate_js", expression="1"))
+    await popup.until("chrome.action.getBadgeText({}).then((text) => text === '1?')")
+    await chrome.tell(popup, "stop")
+    await popup.until("chrome.action.getBadgeText({}).then((text) => text === '■')")
+    for question in here.gate.approvals.pending():
+        await here.gate.approvals.answer(question["id"], "deny")
+    assert not (await call)["success"]
+    await chrome.tell(popup, "allow")
+    await popup.until("chrome.action.getBadgeText({}).then((text) => text === 'on')")
+
+
 async def test_a_forgotten_browser_has_no_panel(here: Here, chrome: OwnChrome, popup: Page, panel: Dashboard):
     """Its pass ends at once, and the open panel's connection within a second or two. Paired anew it is as before."""
     async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:

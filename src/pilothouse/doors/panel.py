@@ -22,13 +22,14 @@ class PanelDoor:
 
     def _meet(self, link: Link) -> None:
         link.on_event(lambda kind, tab, payload: self._give_pass(link) if kind == "panel" else None)
-        link.on_state(lambda state: self._changed(link, state))
+        link.on_state(lambda state: self._changed(link))
 
-    def _changed(self, link: Link, state: str) -> None:
-        """One that comes back begins at none."""
-        self._told.pop(link.name, None)
-        if state == "connected":
+    def _changed(self, link: Link) -> None:
+        """One that comes back begins at none; one that was stopped has heard what it has heard."""
+        if link.connected:
             self._tell(link)
+        else:
+            self._told.pop(link.name, None)
 
     def _give_pass(self, link: Link) -> None:
         link.post("panel", {"pass": self._passes.new_pass(link.install)}, timeout=ANSWER_S)

@@ -1,12 +1,14 @@
 """F04, F05, D07: the side panel in the person's own Chrome: state, this page's rule, mode, questions, activity, picker."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 
+from pilothouse.errors import Failure
 from pilothouse.guard.pairing import ORIGIN
 from tests.daemon_here import ALLOW, Here, asks_for_writes
 from tests.own_chrome import OwnChrome, Page
@@ -53,16 +55,21 @@ async def panel(here: Here, chrome: OwnChrome, popup: Page) -> AsyncIterator[Das
 async def guest(here: Here, popup: Page, site: PageServer) -> AsyncIterator[RestAgent]:
     """An agent in the person's own Chrome, where private addresses need a rule."""
     here.decide = lambda question: ALLOW
-    async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:
-        rule = {"host": site.origin.removeprefix("http://"), "read": True, "write": True}
+    host = site.origin.removeprefix("http://")
+    async with (
+        httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person,
+        httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.agent}, timeout=60) as line,
+    ):
+        rule = {"host": host, "read": True, "write": True}
         assert (await person.post("/api/policy/rules", json=rule)).status_code == 200
-    async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.agent}, timeout=60) as line:
         one = RestAgent(line)
         told = (await line.post("/api/tools/open_session", json={"browser": "extension"})).json()
         one.session = told["data"]["session"]
         yield one
         here.decide = lambda question: ALLOW
-        await here.gate.end_session(one.session)
+        with contextlib.suppress(Failure):  # a stop has ended it
+            await here.gate.end_session(one.session)
+        assert (await person.delete("/api/policy/rules", params={"host": host})).status_code == 200
 
 
 async def written(here: Here, text: str) -> None:

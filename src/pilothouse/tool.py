@@ -168,8 +168,8 @@ def tool(
     is asked for just these: its answer only loses those that a person registered. What `shows` the page as people read
     it only loses what has a secret's shape: "Cookie: oatmeal" is a recipe there. An action that can bring a snapshot
     along shows, too. `places` tells, from the session and the arguments, what a tool of a session touches beside pages:
-    addresses, or domains as cookies have them; their rules hold for it. `grave` tells of one that is harmless as a rule whether this
-    call of it is sensitive.
+    addresses, or domains as cookies have them; their rules hold for it. `grave` tells of a tool that does
+    no harm as a rule whether this call of it is sensitive.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:

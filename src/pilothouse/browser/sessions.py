@@ -83,9 +83,8 @@ class Sessions:
         self._open: dict[str, Session] = {}
         self._ended: OrderedDict[str, str] = OrderedDict()
         self._listeners: set[Listener] = set()
-        self.on_abode: Callable[[Owner, Options | None], None] = lambda owner, options: (
-            None
-        )  # who works in their Chrome
+        # Who works in a browser of the person's; None: in none any more.
+        self.on_abode: Callable[[Owner, Options | None], None] = lambda owner, options: None
         self.on_closed: Callable[[str], None] = lambda session_id: None  # whatever was allowed in it ends with it
         self.on_stopped: Callable[[str, list[str]], None] = lambda browser, ended: (
             None

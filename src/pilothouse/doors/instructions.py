@@ -6,7 +6,8 @@ Above: mcp sends it with `initialize` and `server/discover`. Below: nothing. A t
 _PRIVATE = """\
 Pilothouse drives a real Chrome.
 - Start with navigate: a session (your own private browser) and its tab open by themselves. Every tool takes \
-`session` and `tab`; leave both out to mean your current ones. open_session is for another browser, profile or viewport."""
+`session` and `tab`; leave both out to mean your current ones. open_session is for another browser, profile or \
+viewport."""
 
 _OWN_CHROME = """\
 Pilothouse drives the person's own Chrome, signed in as they are: all you do is real.

@@ -95,6 +95,15 @@ async def test_a_forgotten_browser_is_told_as_such(desk: Desk) -> None:
         assert (said.code, said.message) == ("denied", "work was forgotten: it is not paired any more")
 
 
+async def test_who_was_away_for_long_goes_on_where_they_were(desk: Desk) -> None:
+    came(desk.link, OURS)
+    session = await desk.own.open(THERE)
+    await desk.sessions._sweep_out(session)  # pyright: ignore[reportPrivateUsage]
+    again, _ = await desk.own.find("")
+    assert again.options == THERE
+    assert [one.text for one in again.watch.recent() if "nobody had used it for 10 minutes" in one.text]
+
+
 async def test_nobody_is_sent_elsewhere_by_a_daemon_that_starts_anew(desk: Desk, tmp_path: Path) -> None:
     abodes = Abodes(tmp_path, lambda connection: False)
     assert await abodes.recall() == {}

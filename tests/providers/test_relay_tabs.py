@@ -136,8 +136,24 @@ async def test_a_fresh_daemon_waits_a_moment_for_browsers_that_are_paired(monkey
     late = Links()
     late.expect(["work"])
     await asyncio.wait_for(late.arrivals(), 2)
-    with pytest.raises(Failure):
+    with pytest.raises(Failure) as caught:
         late.find()
+    assert "try again" in caught.value.suggestions[0]
+    with pytest.raises(Failure) as caught:
+        Links().find()
+    assert "open Chrome" in caught.value.suggestions[0]
+
+
+async def test_a_tab_of_the_persons_that_is_one_too_many_is_let_go_of() -> None:
+    links = Links()
+    wire = came(links.of("work", INSTALL), THEIRS, OURS)
+    seat = await shared_by(links).take("work")
+    theirs, ours = (next(one for one in seat.tabs if one.target_id == name) for name in ("T2", "T1"))
+    assert (seat.is_persons(theirs), seat.is_persons(ours)) == (True, False)
+    await seat.turn_away(theirs)
+    assert theirs.closed
+    assert "close" not in wire.sent
+    await seat.close()
 
 
 async def test_the_reason_of_an_unshared_tab_is_told_and_nothing_else_matters() -> None:

@@ -49,6 +49,10 @@ def begun_anew(browser: str, options: Options) -> Parting:
     return Parting(options, "browser_gone", why, [], told=True)
 
 
+def idle(options: Options, long: str) -> Parting:
+    return Parting(options, "not_found", f"the one before was closed, nobody had used it for {long}", [], told=True)
+
+
 _OR_ELSE = 'to work in another browser, say so: open_session(browser="isolated")'
 
 

@@ -266,8 +266,8 @@ class Sessions:
         """From now on it is nobody's; what is left of it to end has begun."""
         if self._open.pop(session.id, None) is None:
             return None
-        if session.end is None:
-            self.on_abode(session.owner, None)  # else whoever had it would be sent elsewhere by the next daemon
+        if not self.partings.of(session.owner):  # else whoever had it would be sent elsewhere by the next daemon
+            self.on_abode(session.owner, None)
         if why:
             self._ended[session.id] = why
             while len(self._ended) > ENDED_KEPT:
@@ -363,7 +363,10 @@ class Sessions:
             log.exception("an idle browser could not be closed")
 
     async def _sweep_out(self, session: Session) -> None:
-        self._fell_idle[session.id] = session.owner
+        if session.options.browser == "extension":
+            self.partings.note(session.owner, partings.idle(session.options, _minutes(self._idle_s)))
+        else:
+            self._fell_idle[session.id] = session.owner
         if len(self._fell_idle) > IDLE_KEPT:
             del self._fell_idle[next(iter(self._fell_idle))]
         try:

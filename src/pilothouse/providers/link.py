@@ -20,6 +20,7 @@ from pilothouse.providers import frames, leftovers
 from pilothouse.providers.frames import Frame, Hello, Problem, TabInfo
 
 ARRIVAL_S = 5.0  # in which a browser finds a daemon that has just begun; most need 1 to 3 (M)
+WAKING_S = 30.0
 RETURN_S = 10.0  # a browser that is away for longer is gone
 PING_S = 1.0
 STOP_S = 3.0  # a person waits for the answer; what holds does not depend on it
@@ -357,6 +358,11 @@ class Links:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), left)
 
+    def _patience(self, name: str) -> list[str]:
+        """An extension that sleeps looks for us twice a minute."""
+        is_new = asyncio.get_running_loop().time() < self._awaited_until + WAKING_S
+        return ["the daemon has just begun: try again in half a minute"] if is_new and self._is_awaited(name) else []
+
     def _is_awaited(self, name: str) -> bool:
         there = {link.name for link in self._links.values() if link.state != "gone"}
         return bool(self._awaited & ({name} if name else self._awaited) - there)
@@ -414,6 +420,7 @@ class Links:
             "not_found",
             "no Chrome of the person's is connected",
             suggestions=[
+                *self._patience(name),
                 "ask the person to open Chrome with the Pilothouse extension",
                 "a new one is paired by `pilothouse extension pair`; `pilothouse doctor` tells more",
             ],

@@ -14,7 +14,7 @@ from pilothouse.browser.border import Refusal
 from pilothouse.browser.console import Console, Line
 from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
 from pilothouse.browser.files import Folder
-from pilothouse.browser.frames import Frame, Frames
+from pilothouse.browser.frames import Frame, Frames, address
 from pilothouse.browser.guise import NOTHING, PLAIN, TOUCH_POINTS, Guise, Kind, put_on
 from pilothouse.browser.intercept import Asker, Intercept
 from pilothouse.browser.network import Network
@@ -441,7 +441,7 @@ class Tab:
             return
         restored = params.get("type") == "BackForwardCacheRestore"
         self.document = Document(
-            info["loaderId"], info["url"], whole=restored, unreachable=info.get("unreachableUrl", "")
+            info["loaderId"], address(info), whole=restored, unreachable=info.get("unreachableUrl", "")
         )
         self.loaders.append(info["loaderId"])
         self._take_source()

@@ -86,6 +86,7 @@ async def test_who_is_new_is_asked_about(strict: Neighbour, site: PageServer) ->
 
 
 async def test_a_tab_of_the_persons_is_not_closed_unasked(strict: Neighbour, site: PageServer) -> None:
+    strict.house.approvals.adjust(timeout_s=60, client_answers="never")
     page = await strict.share(site.url("/small.html"))
     async with strict.agent() as agent:
         tab = (await agent.call("list_tabs"))["tabs"][0]["tab"]

@@ -1,6 +1,7 @@
 """F06, F03: whoever worked in the person's Chrome and was put out hears why, and is moved into no other browser."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from pilothouse.providers import frames
 from pilothouse.providers.link import Link, Links
 from tests.browser.test_sessions import FakePool
 from tests.promises import promise
-from tests.providers.test_relay_tabs import INSTALL, OURS, came, shared_by
+from tests.providers.test_relay_tabs import INSTALL, THEIRS, came, shared_by
 
 pytestmark = promise("F06", "F03")
 
@@ -53,7 +54,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 
 async def test_who_was_stopped_hears_it_until_it_is_allowed_again(desk: Desk) -> None:
-    wire = came(desk.link, OURS)
+    wire = came(desk.link, THEIRS, share="group")
     opened = await desk.own.open(THERE)
     desk.link.halt()
     for session in ("", "", opened.id, ""):
@@ -63,6 +64,7 @@ async def test_who_was_stopped_hears_it_until_it_is_allowed_again(desk: Desk) ->
     assert desk.own.all() == []
     desk.link.take(frames.read(b'{"type":"stopped"}'), wire)
     desk.link.take(frames.read(b'{"type":"allowed"}'), wire)
+    desk.link.take(frames.read(json.dumps({"type": "shared", "tabId": 2, "payload": THEIRS}).encode()), wire)
     again, is_new = await desk.own.find("")
     assert (is_new, again.options) == (True, THERE)  # as narrow as it was
     assert [one.text for one in again.watch.recent() if "stopped everything" in one.text]
@@ -71,7 +73,7 @@ async def test_who_was_stopped_hears_it_until_it_is_allowed_again(desk: Desk) ->
 
 
 async def test_a_call_that_had_found_its_session_hears_it_too(desk: Desk) -> None:
-    came(desk.link, OURS)
+    came(desk.link, THEIRS, share="group")
     opened = await desk.own.open(THERE)
     desk.link.halt()
     with pytest.raises(Failure, match="stopped everything in work"):
@@ -79,7 +81,7 @@ async def test_a_call_that_had_found_its_session_hears_it_too(desk: Desk) -> Non
 
 
 async def test_who_says_where_to_work_instead_works_there(desk: Desk) -> None:
-    came(desk.link, OURS)
+    came(desk.link, THEIRS, share="group")
     await desk.own.open(THERE)
     desk.link.halt()
     elsewhere = await desk.own.open(Options())
@@ -87,7 +89,7 @@ async def test_who_says_where_to_work_instead_works_there(desk: Desk) -> None:
 
 
 async def test_a_forgotten_browser_is_told_as_such(desk: Desk) -> None:
-    came(desk.link, OURS)
+    came(desk.link, THEIRS, share="group")
     opened = await desk.own.open(THERE)
     desk.links.forget("work", INSTALL)
     for session in ("", "", opened.id):
@@ -96,7 +98,7 @@ async def test_a_forgotten_browser_is_told_as_such(desk: Desk) -> None:
 
 
 async def test_who_was_away_for_long_goes_on_where_they_were(desk: Desk) -> None:
-    came(desk.link, OURS)
+    came(desk.link, THEIRS, share="group")
     session = await desk.own.open(THERE)
     await desk.sessions._sweep_out(session)  # pyright: ignore[reportPrivateUsage]
     again, _ = await desk.own.find("")
@@ -114,7 +116,7 @@ async def test_nobody_is_sent_elsewhere_by_a_daemon_that_starts_anew(desk: Desk,
     assert kept == (OWNER, THERE)
     desk.sessions.partings.note(OWNER, begun_anew("work", THERE))
     assert (await desk.refused()).code in ("not_found", "browser_gone")  # Chrome is not there yet
-    came(desk.link, OURS)
+    came(desk.link, THEIRS, share="group")
     again, _ = await desk.own.find("")
     assert again.options == THERE
     assert [one.text for one in again.watch.recent() if "started anew" in one.text]
@@ -136,7 +138,7 @@ async def test_what_is_kept_of_terminals_ends_with_them(tmp_path: Path) -> None:
 async def test_where_a_caller_works_is_told_as_it_changes(desk: Desk) -> None:
     told: list[Options | None] = []
     desk.sessions.on_abode = lambda owner, options: told.append(options)
-    came(desk.link, OURS)
+    came(desk.link, THEIRS, share="group")
     session = await desk.own.open(THERE)
     await desk.own.close(session)
     await desk.own.open(THERE)

@@ -10,10 +10,9 @@ Pilothouse drives a real Chrome.
 viewport."""
 
 _OWN_CHROME = """\
-Pilothouse drives the person's own Chrome, signed in as they are: all you do is real.
-- You see the tabs they share; new_tab opens your own. Leave `session` and `tab` out to mean your current ones.
-- Calls may wait for the person's approval. When they stop everything or take a tab back, calls are `denied`: ask \
-them, find no way round."""
+Pilothouse drives the person's own Chrome, signed in as they are.
+- You see the tabs they share; new_tab opens yours. Leave `session` and `tab` out to mean your current ones.
+- Calls may wait for approval. Once the person stops everything or takes a tab back, they are `denied`: ask them."""
 
 _HOW = """\
 - Look, then act: get_page_state lists what is on the page, an element a line, with refs (e12). Pass a ref as \

@@ -232,8 +232,8 @@ class Frames:
 
 
 def address(info: dict[str, Any]) -> str:
-    """Of a frame. One whose first document has not come is blank; Chrome calls it ":"."""
-    return "about:blank" if info["url"] == ":" else info["url"]
+    """Of a frame. One whose first document has not come is blank; Chrome gives it no address, or ":" (M)."""
+    return "about:blank" if info["url"] in ("", ":") else info["url"]
 
 
 def _ids(tree: dict[str, Any]) -> Iterator[str]:

@@ -11,8 +11,8 @@ viewport."""
 
 _OWN_CHROME = """\
 Pilothouse drives the person's own Chrome, signed in as they are.
-- You see the tabs they share; new_tab opens yours. Leave `session` and `tab` out to mean your current ones.
-- Calls may wait for approval. Once the person stops everything or takes a tab back, they are `denied`: ask them."""
+- You see tabs they share; new_tab opens yours. Without `session` and `tab`, your current ones are meant.
+- Calls may wait for approval. When they stop everything or take a tab back, calls are `denied`: ask them."""
 
 _HOW = """\
 - Look, then act: get_page_state lists what is on the page, an element a line, with refs (e12). Pass a ref as \

@@ -139,6 +139,26 @@ export function removeAll() {
   for (const tabId of [...shared.keys()]) remove(tabId, 'person');
 }
 
+/** Those an agent opened, and those that these opened. */
+export function agentsTabs() {
+  const found = new Set(current.ours);
+  for (let before = -1; before !== found.size; ) {
+    before = found.size;
+    for (const [tabId, opener] of Object.entries(current.openers)) if (found.has(opener)) found.add(Number(tabId));
+  }
+  return [...found];
+}
+
+/** Nobody works in them any more: as at the end of a session. @param {number[]} tabIds */
+export async function close(tabIds) {
+  await Promise.all(tabIds.map((tabId) => chrome.tabs.remove(tabId).catch(() => {}))); // it may be closed already
+}
+
+/** Out of the group, so that they are not shared again with it. @param {number[]} tabIds */
+export async function takeOut(tabIds) {
+  await Promise.all(tabIds.map(leaveOut));
+}
+
 /** A tab that is being closed leaves its group first. @param {number} tabId @param {string} reason */
 async function tellWhy(tabId, reason) {
   const isClosed = reason === 'ungrouped' && !(await chrome.tabs.get(tabId).catch(() => undefined));

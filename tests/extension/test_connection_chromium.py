@@ -139,8 +139,9 @@ async def test_it_finds_a_restarted_daemon_and_then_lets_go_of_one_that_stays_aw
         assert (await desk.state())["attachedTabs"] == 1
     await popup.until("chrome.runtime.sendMessage({type: 'state'}).then(it => it.attachedTabs === 0)", 15)
     state = await desk.state()
-    assert (state["mode"], state["words"]) == ("off", "Pilothouse is not running")
-    await popup.js(f"chrome.tabs.remove({made['tabId']})")
+    assert (state["mode"], state["words"]) == ("off", f"No Pilothouse answers on port {port}")
+    assert "another port" in state["next"]
+    await popup.until(f"chrome.tabs.query({{}}).then(all => all.every(one => one.id !== {made['tabId']}))")
     await chrome.tell(popup, "unpair")
 
 

@@ -117,7 +117,7 @@ def _policy(patient: Patient) -> Iterator[Finding]:
 
 
 def _browsers(patient: Patient) -> Iterator[Finding]:
-    """The file of paired browsers: with a bad one no daemon starts. One that runs says itself where they look for it."""
+    """The file of paired browsers: with a bad one no daemon starts. Of one that runs `_extension` tells."""
     from pilothouse.guard.pairing import FILE, kept
 
     try:
@@ -387,9 +387,9 @@ def _own_browser(one: dict[str, Any], port: int) -> Finding:
     if where := elsewhere(one, port):
         return Finding(name, "warn", where, back_from(one["port"]))
     if one["state"] == "stopped":
-        return Finding(name, "warn", "the person stopped everything there", "press "Allow again" in its popup")
+        return Finding(name, "warn", "the person stopped everything there", "press `Allow again` in its popup")
     if one["state"] == "gone":
-        fix = f"open Chrome; its popup says why it does not connect, `pilothouse extension forget {one['name']}` ends it"
+        fix = f"open Chrome, and its popup says more; or `pilothouse extension forget {one['name']}`"
         return Finding(name, "warn", "not connected: Chrome is closed, or its extension is off or was removed", fix)
     found = f"{one['state']}, version {person.plain(one['version'])}, shares {one['tabs']} tabs"
     if one["version"] != __version__:

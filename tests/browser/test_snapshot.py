@@ -330,3 +330,14 @@ def test_a_small_change_of_a_long_page_is_a_small_difference() -> None:
     assert snapshot._difference(seen, [*seen.lines, "last"]) == ["+ last"]
     assert snapshot._difference(seen, seen.lines[:-1]) == [f"- row {4999 % 7}"]
     assert snapshot._difference(seen, list(seen.lines)) == []
+
+
+@promise("A13")
+def test_why_a_page_is_shown_whole() -> None:
+    seen = Seen()
+    assert snapshot._difference(seen, ["anything"]) == ""
+    seen.lines = [f"what was there before, line {n}" for n in range(8)]
+    assert snapshot._difference(seen, ["all that is there now"]) == snapshot.SHORTER
+    now = [f"what is there now, and stays {n}" for n in range(20)]
+    seen.lines = [*(f"before {n}" for n in range(10)), *now[10:]]
+    assert snapshot._difference(seen, now) == snapshot.WHOLE

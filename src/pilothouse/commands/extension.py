@@ -25,6 +25,8 @@ Entry = dict[str, Any]
 
 LOOK_S = 0.3
 USUAL_PORT = 8777
+_NEXT = """Agents use it with `pilothouse mcp --extension`; `pilothouse install CLIENT --extension` sets that up.
+What they want to do there asks you first: `pilothouse approvals --watch` shows it, and a key answers."""
 _STATES = {"connected": "connected", "away": "coming back", "gone": "not connected", "stopped": "stopped by the person"}
 
 
@@ -76,7 +78,7 @@ def _wait(before: dict[str, float], seconds: float) -> int:
     while time.monotonic() < end:
         for one in _browsers():
             if before.get(one["name"]) != one["paired_at"]:
-                click.echo(f"\n{one['name']} is paired. Agents use it with `pilothouse mcp --extension`.")
+                click.echo(f"\n{one['name']} is paired. {_NEXT}")
                 return 0
         time.sleep(LOOK_S)
     return show.complain("nobody used the code", ["pilothouse extension pair  # makes a new one"])

@@ -149,9 +149,10 @@ export function agentsTabs() {
   return [...found];
 }
 
-/** Nobody works in them any more: as at the end of a session. @param {number[]} tabIds */
-export async function close(tabIds) {
-  await Promise.all(tabIds.map((tabId) => chrome.tabs.remove(tabId).catch(() => {}))); // it may be closed already
+/** Nobody works in them any more: as at the end of a session. Nobody waits for it: a page may ask the person first.
+ * @param {number[]} tabIds */
+export function close(tabIds) {
+  for (const tabId of tabIds) chrome.tabs.remove(tabId).catch(() => {}); // it may be closed already
 }
 
 /** Out of the group, so that they are not shared again with it. @param {number[]} tabIds */

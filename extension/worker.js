@@ -88,7 +88,7 @@ async function letGo() {
   const agents = sharing.agentsTabs();
   await relay.detachAll();
   await keepRulesOf(agents);
-  await sharing.close(agents);
+  sharing.close(agents);
 }
 
 /** @param {import('./types').Why} why */

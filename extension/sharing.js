@@ -129,6 +129,11 @@ export function remove(tabId, reason) {
 /** @param {number} tabId */
 function forgetClosed(tabId) {
   births.delete(tabId);
+  forgetOpener(tabId);
+}
+
+/** @param {number} tabId */
+function forgetOpener(tabId) {
   if (!(tabId in current.openers)) return;
   const { [tabId]: _, ...openers } = current.openers;
   keepForNow({ openers });
@@ -139,13 +144,10 @@ export function removeAll() {
   for (const tabId of [...shared.keys()]) remove(tabId, 'person');
 }
 
-/** Those an agent opened, and those that these opened. */
+/** Those an agent opened, and those that these opened, unless the person took them back. */
 export function agentsTabs() {
   const found = new Set(current.ours);
-  for (let before = -1; before !== found.size; ) {
-    before = found.size;
-    for (const [tabId, opener] of Object.entries(current.openers)) if (found.has(opener)) found.add(Number(tabId));
-  }
+  for (const tabId of found) for (const child of current.hand) if (current.openers[child] === tabId) found.add(child);
   return [...found];
 }
 
@@ -247,6 +249,7 @@ function forgetHand(tabId) {
   if (!current.hand.includes(tabId)) return;
   const without = (/** @type {number[]} */ list) => list.filter((one) => one !== tabId);
   keepForNow({ hand: without(current.hand), ours: without(current.ours) });
+  forgetOpener(tabId); // what the person takes back is theirs, whoever opened it
 }
 
 /** @param {number} tabId */

@@ -27,6 +27,7 @@ from pilothouse.result import plain_url, quoted
 
 DEFAULT_BUDGET = 2500
 DIFF_SHARE = 0.4
+SMALL_DIFF = 200  # characters that are shown as a difference of however small a page
 MOST_PAIRS = 100_000  # 316 repeating lines on either side keep the matcher busy for 0.3 s, 1,000 for 10 s
 FRAME_TIMEOUT_S = 3.0
 PAGE_TIMEOUT_S = 20.0
@@ -273,9 +274,9 @@ def _difference(seen: Seen, lines: list[str]) -> list[str] | str:
             changed += [f"- {line.strip()}" for line in old[a:b]]
             changed += [f"+ {line.strip()}" for line in new[c:d]]
     whole, part = (sum(len(line) for line in some) for some in (lines, changed))
-    if part <= max(DIFF_SHARE * whole, 200):
+    if part <= max(DIFF_SHARE * whole, SMALL_DIFF):
         return changed
-    return SHORTER if part > whole else WHOLE
+    return SHORTER if DIFF_SHARE * whole < SMALL_DIFF and part > whole else WHOLE
 
 
 def _alike(old: Iterable[str], new: Iterable[str]) -> int:

@@ -138,7 +138,7 @@ async def test_a_page_that_is_another_is_shown_whole_and_told(agent: Agent, site
     await agent.call("navigate", url=site.url("todo.html"))
     assert "too much has changed" not in await look(agent, diff=True)
     await agent.js(
-        "document.body.innerHTML = Array.from({length: 30}, (_, n) => `<h2>Part ${n}</h2>`).join(''); return 0"
+        "document.body.innerHTML = Array.from({length: 30}, (_, n) => `<h2>Part ${n} of another page</h2>`).join(''); return 0"
     )
     anew = await look(agent, diff=True, budget=150)
     assert anew.startswith("(too much has changed")

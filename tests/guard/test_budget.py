@@ -6,16 +6,10 @@ from pilothouse.errors import Failure
 from pilothouse.guard.budget import HOUR_S, MAX_SESSIONS, Budget
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rules import read_rules
+from tests.guard.clock import Clock
 from tests.promises import promise
 
 pytestmark = promise("D09")
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

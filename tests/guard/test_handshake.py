@@ -7,6 +7,7 @@ import pytest
 from pilothouse.errors import Failure
 from pilothouse.guard.handshake import MEETING_S, MOST_OPEN, Handshake, Meeting
 from pilothouse.guard.pairing import Pairing, stretched
+from tests.guard.clock import Clock
 from tests.promises import promise
 
 pytestmark = promise("E01", "F01")
@@ -15,13 +16,6 @@ INSTALL = "11111111-2222-3333-4444-555555555555"
 OTHER = "99999999-2222-3333-4444-555555555555"
 PORT = 8777
 NONCE = "n" * 43
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

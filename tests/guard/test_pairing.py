@@ -10,19 +10,13 @@ from pilothouse.errors import Failure
 from pilothouse.guard import pairing as pairing_module
 from pilothouse.guard.known import known
 from pilothouse.guard.pairing import CODE_S, CODE_TRIES, MOST, Pairing, stretched
+from tests.guard.clock import Clock
 from tests.promises import promise
 
 pytestmark = promise("F01")
 
 INSTALL = "11111111-2222-3333-4444-555555555555"
 OTHER = "99999999-2222-3333-4444-555555555555"
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

@@ -7,10 +7,12 @@ from pages and agents is printed as data: nothing in it can move a cursor or hid
 import http.client
 import json
 import os
+import sys
 from typing import Any
 from urllib.parse import urlsplit
 
 from pilothouse import instance
+from pilothouse.commands import show
 from pilothouse.errors import Failure
 from pilothouse.home import directory
 
@@ -22,6 +24,16 @@ Entry = dict[str, Any]
 
 class NotThere(Exception):
     """No daemon runs, so that there is nothing to see or to answer."""
+
+
+def complain(failure: Failure, *, as_json: bool) -> int:
+    """A mistake of whoever typed, told as every other; the answer is the exit code."""
+    error = failure.to_dict()
+    code = show.exit_code({"failed": True, "data": {"error": error}})
+    if not as_json:
+        return show.complain(failure.message, failure.suggestions, code)
+    sys.stdout.write(json.dumps({"success": False, "error": error}) + "\n")
+    return code
 
 
 def key(home: str) -> str:

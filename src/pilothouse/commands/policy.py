@@ -44,11 +44,7 @@ def _command(work: Callable[..., int]) -> Callable[..., int]:
         try:
             return work(*args, **options)
         except Failure as failure:
-            if options["as_json"]:
-                click.echo(json.dumps({"success": False, "error": failure.to_dict()}))
-                return show.exit_code({"failed": True, "data": {"error": failure.to_dict()}})
-            code = show.exit_code({"failed": True, "data": {"error": failure.to_dict()}})
-            return show.complain(failure.message, failure.suggestions, code)
+            return person.complain(failure, as_json=options["as_json"])
         except person.NotThere as error:
             return show.complain(str(error), ["pilothouse doctor finds out what is wrong"])
 

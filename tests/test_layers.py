@@ -68,6 +68,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reach": {"instance"},
     "bridge": {"instance", "reach", "home", "errors"},
     "log": {"guard.redact", "config", "errors", "instance"},
+    "abodes": {"browser", "written"},
     "presence": set(),
     "reload": {"errors"},
     "commands": {

@@ -9,7 +9,7 @@ import pkgutil
 import pilothouse.tools
 from bench.tokens import count_tokens
 from pilothouse.doors import wire
-from pilothouse.doors.instructions import INSTRUCTIONS
+from pilothouse.doors.instructions import IN_OWN_CHROME, INSTRUCTIONS
 from pilothouse.doors.shapes import tool_to_wire
 from pilothouse.tool import Registry, declared
 from tests.promises import promise
@@ -30,7 +30,9 @@ def listed(sets: str) -> str:
 
 
 def test_what_an_agent_reads_at_the_start_is_short():
-    core, everything, instructions = count_tokens([listed("core"), listed("all"), INSTRUCTIONS])
+    texts = [listed("core"), listed("all"), INSTRUCTIONS, IN_OWN_CHROME]
+    core, everything, instructions, in_own_chrome = count_tokens(texts)
     assert core <= CORE_MAX
     assert everything <= ALL_MAX
     assert instructions < INSTRUCTIONS_MAX
+    assert in_own_chrome < INSTRUCTIONS_MAX

@@ -27,7 +27,9 @@ import msgspec
 
 import pilothouse.tools
 from pilothouse import __version__, instance, log
+from pilothouse.abodes import Abodes
 from pilothouse.browser.browsers import Browsers
+from pilothouse.browser.partings import begun_anew
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.shared import Shared
@@ -185,8 +187,13 @@ async def run(
     await asyncio.to_thread(secrets.prepare)
     fixed = _fixed(home, vault, secrets, policy)
     pairing, links = Pairing(home), Links()
+    links.expect(one.name for one in pairing.browsers())
     sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, fixed, links)
     sessions.on_closed = approvals.session_closed
+    abodes = Abodes(home, terminal.is_gone)
+    for owner, options in (await abodes.recall()).items():
+        sessions.partings.note(owner, begun_anew(options.profile, options))
+    sessions.on_abode = abodes.keep
     keys.on_change = partial(_keys_changed, audit, sessions, approvals)
     sessions.on_stopped = lambda name, ended: audit.note("agents_stopped", browser=name, by="person", sessions=ended)
     rates = Rates()
@@ -341,6 +348,7 @@ def _fixed(home: Path, vault: Vault, secrets: Secrets, policy: Policy) -> Terms:
 
 def _shared(links: Links) -> Shared:
     shared = Shared(lambda name: links.find(name).name, lambda name: Relay(links.find(name)))
+    shared.arrivals = links.arrivals
     links.on_stopped(shared.stopped)
     links.on_forgotten(shared.forgotten)
     return shared

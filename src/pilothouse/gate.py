@@ -105,6 +105,7 @@ class Gate:
         visit.tool = tool = self._found(call)
         args = spelled(tool, self._addresses(tool, _parsed(tool, call.args)))
         place = await self._placed(visit, args)
+        args = _named(visit, args)
         _check_domains(visit, tool, args)
         await self.permits.touch(visit, place, args)
         async with self._turn(visit, args):
@@ -396,6 +397,16 @@ def _parsed(tool: Tool, args: dict[str, Any]) -> msgspec.Struct:
         return tool.parse(args)
     except UnicodeEncodeError:
         raise Failure("bad_request", f"{tool.name}: a name among the arguments is no Unicode text") from None
+
+
+def _named(visit: Visit, args: msgspec.Struct) -> msgspec.Struct:
+    """A tool of a session that means its current tab means the one that is current now: so it is judged, asked about
+    and done."""
+    tool, session = visit.tool, visit.session
+    current = session.current if session and tool and "tab" in tool.takes else None
+    if current is None or current.closed or getattr(args, "tab", ""):
+        return args
+    return msgspec.structs.replace(args, tab=current.name)
 
 
 def _check_domains(visit: Visit, tool: Tool, args: msgspec.Struct) -> None:

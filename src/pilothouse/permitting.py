@@ -94,7 +94,7 @@ class Permits:
             caller=visit.call.caller.key,
             session=session.id if session else "",
             tool=visit.tool.name,
-            access=_access(visit.tool, given),
+            access=_access(visit, args, given),
             args=given,
             browser=session.options.browser if session else "isolated",
             mode=session.options.mode if session else "auto",
@@ -207,8 +207,11 @@ class Permits:
         visit.hidden = frozenset(tab.name for tab in refused)
 
 
-def _access(tool: Tool, given: dict[str, Any]) -> Access:
-    return Access.SENSITIVE if tool.sensitive & given.keys() else tool.access
+def _access(visit: Visit, args: msgspec.Struct, given: dict[str, Any]) -> Access:
+    tool, session = visit.tool, visit.session
+    assert tool
+    grave = tool.grave is not None and session is not None and tool.grave(session, args)
+    return Access.SENSITIVE if grave or tool.sensitive & given.keys() else tool.access
 
 
 def _urls(tool: Tool, tab: Tab | None, args: msgspec.Struct, aims: tuple[Aim, ...] = ()) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.browser.tab import Tab
+from pilothouse.browser.tab import Tab, taken
 from pilothouse.browser.watch import Event
 from pilothouse.call import Answer, Visit
 from pilothouse.envelope import enveloped
@@ -100,6 +100,8 @@ def _honest(visit: Visit, failure: Failure) -> Failure:
     """A browser that went away in the middle of a tool may come back with what the tool did: nobody is to believe that
     nothing was done because the last thing that was asked found it gone."""
     tool, session = visit.tool, visit.session
+    if failure.code == "tab_closed" and visit.tab and visit.tab.withdrawn:
+        return taken(f"{visit.tab.withdrawn} during the call")
     lives_on = session is not None and session.options.browser == "extension"
     if failure.code != "browser_gone" or not (visit.acting and lives_on and tool and tool.access is not Access.READ):
         return failure

@@ -80,6 +80,7 @@ class Tool(msgspec.Struct, frozen=True):
     url_names: tuple[str, ...]
     takes: frozenset[str]
     places: Callable[[Any, Any], Awaitable[list[str]]] | None
+    grave: Callable[[Any, Any], bool] | None
     aliases: tuple[str, ...]
     synonyms: dict[str, str]
 
@@ -154,6 +155,7 @@ def tool(
     reveals: bool = False,
     shows: bool = False,
     places: Callable[[Any, Any], Awaitable[list[str]]] | None = None,
+    grave: Callable[[Any, Any], bool] | None = None,
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
@@ -166,7 +168,8 @@ def tool(
     is asked for just these: its answer only loses those that a person registered. What `shows` the page as people read
     it only loses what has a secret's shape: "Cookie: oatmeal" is a recipe there. An action that can bring a snapshot
     along shows, too. `places` tells, from the session and the arguments, what a tool of a session touches beside pages:
-    addresses, or domains as cookies have them; their rules hold for it.
+    addresses, or domains as cookies have them; their rules hold for it. `grave` tells of a tool that does
+    no harm as a rule whether this call of it is sensitive.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -203,6 +206,7 @@ def tool(
                 url_names=tuple(p.name for p in parameters if hints[p.name] is Url or hints[p.name] == Url),
                 takes=frozenset(p.name for p in parameters),
                 places=places,
+                grave=grave,
                 aliases=aliases,
                 synonyms=synonyms or {},
             )

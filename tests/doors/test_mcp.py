@@ -12,11 +12,11 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from pilothouse.browser.watch import Event
-from pilothouse.doors.instructions import INSTRUCTIONS
+from pilothouse.doors.instructions import IN_OWN_CHROME, INSTRUCTIONS
 from tests.promises import promise
 
 from .fake_gate import PNG, FakeGate
-from .wires import ENVELOPE, MODERN, line, official
+from .wires import ENVELOPE, INITIALIZE, MODERN, line, official
 
 pytestmark = [
     promise("E02", "E03", "E05", "C07", "C08", "C11"),
@@ -305,6 +305,16 @@ def test_the_socket_is_for_its_owner_only(local: Path) -> None:
 
 
 # What it costs
+
+
+@pytest.mark.parametrize(("browser", "told"), [("isolated", INSTRUCTIONS), ("extension", IN_OWN_CHROME)])
+async def test_the_instructions_are_about_the_browser_that_is_driven(local: Path, browser: str, told: str) -> None:
+    async with line(local, browser=browser) as opened:
+        answer = await opened.call("initialize", INITIALIZE)
+        assert answer["result"]["instructions"] == told
+        answer = await opened.call("server/discover", {"_meta": ENVELOPE}, id=2)
+        assert answer["result"]["instructions"] == told
+    assert ("private browser" in told, "own Chrome" in told) == (browser == "isolated", browser == "extension")
 
 
 def test_the_instructions_are_short() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.call import Call
 from pilothouse.errors import Failure
 from pilothouse.guard.rules import read_rules
 from tests.extension.neighbour import SANDBOX, Neighbour
@@ -82,6 +83,32 @@ async def test_who_is_new_is_asked_about(strict: Neighbour, site: PageServer) ->
     async with strict.agent() as agent:
         said = await fails(agent, "approval_denied", "navigate", url="https://new.example/")
         assert "new.example" in said.message or said.suggestions
+
+
+async def test_a_tab_of_the_persons_is_not_closed_unasked(strict: Neighbour, site: PageServer) -> None:
+    strict.house.approvals.adjust(timeout_s=60, client_answers="never")
+    page = await strict.share(site.url("/small.html"))
+    async with strict.agent() as agent:
+        tab = (await agent.call("list_tabs"))["tabs"][0]["tab"]
+        answer = await agent.gate.call(Call("close_tab", {}, agent.caller, patience_s=0))
+        assert answer.data["error"]["code"] == "approval_pending"
+        own = agent.gate.session_ids(agent.caller)
+        (question,) = [one for one in strict.house.approvals.pending() if one["session"] in own]
+        assert "closes a tab of the person's" in question["why"]
+        assert question["args"]["tab"] == tab
+        assert await page.js("document.title") == "Small"
+        await strict.house.approvals.answer(question["id"], "deny")
+        await fails(agent, "approval_denied", "close_tab", tab=tab)
+        mine = (await agent.call("new_tab"))["tab"]
+        assert (await agent.call("close_tab", tab=mine))["tab"] == mine
+    assert await page.js("document.title") == "Small"
+
+
+async def test_no_rule_is_suggested_where_none_helps(strict: Neighbour) -> None:
+    async with strict.agent() as agent:
+        said = await fails(agent, "denied", "navigate", url="chrome://settings")
+        assert "line" not in said.details
+        assert "Chrome's own pages" in said.message
 
 
 async def test_the_limits_are_told(person: Neighbour) -> None:

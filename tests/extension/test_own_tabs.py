@@ -90,8 +90,70 @@ async def test_a_tab_is_told_of_that_the_person_takes_back(person: Neighbour, si
         number = await person.tab_id(page)
         await person.chrome.tell(person.popup, "unshareTab", tabId=number)
         await person.until(lambda: number not in person.link.tabs)
-        await fails(agent, "not_found", "evaluate_js", expression="1")
+        said = await fails(agent, "denied", "evaluate_js", expression="1")
+        assert said.message == "the person took t1 back"
     assert await page.js("document.title") == "Small"
+
+
+async def test_nothing_happens_in_another_tab_than_the_one_that_was_taken_back(
+    person: Neighbour, site: PageServer
+) -> None:
+    await person.share(site.url("/small.html?stays"))
+    page = await person.share(site.url("/small.html?goes"))
+    async with person.agent() as agent:
+        by_url = {url: name for name, url in (await names(agent)).items()}
+        stays, goes = by_url[site.url("/small.html?stays")], by_url[site.url("/small.html?goes")]
+        await agent.call("switch_tab", tab=goes)
+        number = await person.tab_id(page)
+        await person.chrome.tell(person.popup, "unshareTab", tabId=number)
+        await person.until(lambda: number not in person.link.tabs)
+        told = await agent.ask("click", target="body")
+        assert (told.failed, told.data["error"]["message"]) == (True, f"the person took {goes} back")
+        assert f"browser: the person took {goes} back" in told.text.replace(f" in {goes}", "")
+        assert "tab closed" not in told.text
+        assert (await fails(agent, "denied", "get_page_state", tab=goes)).suggestions
+        assert (await fails(agent, "denied", "close_tab")).message == f"the person took {goes} back"
+        assert list(await names(agent)) == [stays]
+        assert not [one for one in (await agent.call("list_tabs"))["tabs"] if one["current"]]
+        assert (await agent.call("switch_tab", tab=stays))["title"] == "Small"
+        assert await agent.js("location.search") == "?stays"
+    assert await page.js("document.title") == "Small"
+
+
+async def test_who_goes_elsewhere_after_that_gets_a_tab_of_their_own(person: Neighbour, site: PageServer) -> None:
+    await person.share(site.url("/small.html?stays"))
+    page = await person.share(site.url("/small.html?goes"))
+    async with person.agent() as agent:
+        by_url = {url: name for name, url in (await names(agent)).items()}
+        await agent.call("switch_tab", tab=by_url[site.url("/small.html?goes")])
+        number = await person.tab_id(page)
+        await person.chrome.tell(person.popup, "unshareTab", tabId=number)
+        await person.until(lambda: number not in person.link.tabs)
+        await fails(agent, "denied", "navigate", url=site.url("/small.html?mine"))
+        await agent.call("navigate", url=site.url("/small.html?mine"))
+        assert site.url("/small.html?stays") in (await names(agent)).values()
+        assert sum(one.ours for one in person.link.tabs.values()) == 1
+
+
+async def test_a_call_that_is_under_way_hears_that_its_tab_was_taken_back(person: Neighbour, site: PageServer) -> None:
+    page = await person.share(site.url("/small.html"))
+    async with person.agent() as agent:
+        script = "document.title = 'it runs', new Promise(() => {})"
+        waiting = asyncio.ensure_future(agent.ask("evaluate_js", expression=script, timeout_ms=20_000))
+        await page.until("document.title === 'it runs'")
+        await person.chrome.tell(person.popup, "unshareTab", tabId=await person.tab_id(page))
+        error = (await asyncio.wait_for(waiting, 10)).data["error"]
+        assert (error["code"], "the person took t1 back" in error["message"]) == ("denied", True)
+
+
+async def test_a_tab_that_is_closed_is_closed(person: Neighbour, site: PageServer) -> None:
+    """Also when the agent closes it itself, and when it is taken out of its group by that."""
+    await person.share(site.url("/small.html"))
+    async with person.agent() as agent:
+        mine = (await agent.call("new_tab", url=site.url("/small.html?mine")))["tab"]
+        told = await agent.text("close_tab")
+        assert f"closed {mine}; t1 is current" in told
+        assert await agent.js("location.search") == ""
 
 
 async def test_sessions_do_not_reach_each_others_tabs(person: Neighbour, site: PageServer) -> None:
@@ -156,8 +218,8 @@ async def test_the_person_stops_everything(person: Neighbour, site: PageServer) 
     await person.chrome.tell(person.popup, "stop")
     ended = await asyncio.wait_for(waiting, 5)
     assert ended.failed
-    said = await fails(agent, "not_found", "get_page_state", session=session)
-    assert "stopped" in said.message
+    said = await fails(agent, "denied", "get_page_state", session=session)
+    assert "stopped everything" in said.message
     assert (await fails(agent, "denied", "navigate", url=site.url("/small.html"))).suggestions
     assert await person.attached() == 0
     noted = [one for one in person.house.audit.tail(50) if one.get("kind") == "agents_stopped"]
@@ -166,6 +228,32 @@ async def test_the_person_stops_everything(person: Neighbour, site: PageServer) 
     await person.until(lambda: not person.link.stopped)
     async with person.agent() as again:
         assert await again.js("1+1") == 2
+
+
+@promise("F06")
+async def test_who_was_stopped_is_moved_into_no_other_browser(person: Neighbour, site: PageServer) -> None:
+    """Also a client whose sessions are private ones by default."""
+    await person.share(site.url("/small.html"))
+    async with person.house.agent() as agent:
+        session = (await agent.call("open_session", browser="extension", mode="ask"))["session"]
+        assert len(await names(agent)) == 1
+        await person.chrome.tell(person.popup, "stop")
+        await person.until(lambda: person.link.stopped)
+        for tool, more in (
+            ("list_tabs", {}),
+            ("navigate", {"url": "about:blank"}),
+            ("list_tabs", {"session": session}),
+        ):
+            said = await fails(agent, "denied", tool, **more)
+            assert said.message == f"the person stopped everything in {person.link.name}"
+            assert "popup" in said.suggestions[0]
+        assert (await agent.call("list_sessions"))["sessions"] == []
+        await person.chrome.tell(person.popup, "allow")
+        await person.until(lambda: not person.link.stopped)
+        told = await agent.ask("list_tabs")
+        assert "this is a new session" in told.text
+        (there,) = (await agent.call("list_sessions"))["sessions"]
+        assert there["browser"] == "extension"
 
 
 @promise("D05")

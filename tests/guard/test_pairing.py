@@ -119,9 +119,17 @@ def test_each_browser_has_a_name_of_its_own(pairing: Pairing):
     assert names == ["chrome", "chrome-2", "chrome-3"]
 
 
+def test_a_browser_that_is_paired_again_takes_the_name_that_is_wished_for_now(pairing: Pairing):
+    pairing.add(OTHER, "home")
+    assert [pairing.add(INSTALL, wish)[0].name for wish in ("work", "", "Office", "home", "home")] == [
+        "work", "work", "office", "home-2", "home-2"
+    ]  # fmt: skip
+    assert [one.name for one in pairing.browsers()] == ["home", "home-2"]
+
+
 def test_the_same_browser_paired_again_keeps_its_name_and_loses_its_old_secret(pairing: Pairing):
     first, old = pairing.add(INSTALL, "work")
-    again, new = pairing.add(INSTALL, "other name")
+    again, new = pairing.add(INSTALL, "")
     assert again.name == first.name
     assert pairing.secret(INSTALL) == new != old
     assert len(pairing.browsers()) == 1

@@ -10,6 +10,7 @@ import pytest
 import pilothouse.tools
 from pilothouse.errors import Failure
 from pilothouse.guard.policy import Aim, Question
+from pilothouse.guard.redact import redact_text
 from pilothouse.guard.rules import compile_pattern
 from pilothouse.guard.sensitive import assess
 from pilothouse.guard.words import is_dismissal, meanings
@@ -201,6 +202,16 @@ def test_forms():
     assert risk(asked("press_key", field(kind="password"), key="a", presses=False)) == "medium"
     assert risk(asked("press_key", field(kind="password"), key="Tab", presses=False)) == "none"
     assert risk(asked("focus_ref", button("Delete"))) == "none"
+
+
+def test_what_is_sent_and_what_stands_beside_it_are_told_apart():
+    def why(**more: Any) -> str:
+        return redact_text(assess(asked("click", button("Go", **more)))[1])
+
+    assert why(kind="submit", form="password") == '"Go" sends a form that holds a password'
+    assert why(kind="button", form="password") == '"Go" stands beside a password field'
+    assert why(kind="div", form="card") == '"Go" stands beside a payment card\'s field'
+    assert why(kind="form", role="form", form="code") == '"Go" sends a form that holds a one-time code'
 
 
 def test_links():

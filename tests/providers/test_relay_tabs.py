@@ -38,8 +38,8 @@ class Yes:
         pass
 
 
-def came(to: Link, *tabs: dict[str, Any], share: str = "all") -> Yes:
-    told = {"version": "0.1.0", "install": INSTALL, "boot": "b", "share": share, "tabs": tabs}
+def came(to: Link, *tabs: dict[str, Any], share: str = "all", attached: tuple[dict[str, Any], ...] = ()) -> Yes:
+    told = {"version": "0.1.0", "install": INSTALL, "boot": "b", "share": share, "tabs": tabs, "attached": attached}
     wire = Yes(to)
     to.arrive(frames.hello(json.dumps(told).encode()), wire)
     return wire
@@ -90,6 +90,83 @@ async def test_names_of_tabs_that_are_shared_no_more_are_forgotten() -> None:
     relay.targets[2] = "T2"
     one.take(frames.read(b'{"type":"unshared","tabId":2}'), wire)
     assert relay.targets == {}
+
+
+async def test_what_a_daemon_before_us_held_is_let_go_of_first() -> None:
+    """Its session would tell nothing of what is there."""
+    one = Links().of("work", INSTALL)
+    wire = came(one, THEIRS, attached=({"tabId": 2, "targetId": "T2"},))
+    assert wire.sent == []
+    going = one.let_go(2)
+    assert going
+    relay = Relay(one)
+    woken = asyncio.ensure_future(relay._brought(one.tabs[2]))  # pyright: ignore[reportPrivateUsage]
+    await asyncio.wait_for(woken, 5)
+    assert wire.sent[:3] == ["cdp", "detach", "attach"]
+    assert one.let_go(2) is None
+
+
+async def test_a_tab_that_slept_when_the_connection_broke_is_let_go_of_too() -> None:
+    """The word to let go of it may have been lost."""
+    one = Links().of("work", INSTALL)
+    old = came(one, THEIRS)
+    relay = Relay(one)
+    held = await relay.bring(one.tabs[2])
+    relay.sleep(held.session)
+    one.leave(old, "it broke")
+    wire = came(one, THEIRS, attached=({"tabId": 2, "targetId": "T2"},))
+    assert one.let_go(2)
+    assert "attach" not in wire.sent
+
+
+async def test_a_fresh_daemon_waits_a_moment_for_browsers_that_are_paired(monkeypatch: pytest.MonkeyPatch) -> None:
+    links = Links()
+    links.expect(["work", "home"])
+    waiting = asyncio.ensure_future(links.arrivals("work"))
+    for_all = asyncio.ensure_future(links.arrivals())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    came(links.of("work", INSTALL), THEIRS)
+    await asyncio.wait_for(waiting, 1)
+    assert not for_all.done()
+    await asyncio.wait_for(links.arrivals("stranger"), 1)
+    came(links.of("home", INSTALL.replace("1", "2")), THEIRS)
+    await asyncio.wait_for(for_all, 1)
+    monkeypatch.setattr(link, "ARRIVAL_S", 0.05)
+    late = Links()
+    late.expect(["work"])
+    await asyncio.wait_for(late.arrivals(), 2)
+    with pytest.raises(Failure) as caught:
+        late.find()
+    assert "try again" in caught.value.suggestions[0]
+    with pytest.raises(Failure) as caught:
+        Links().find()
+    assert "open Chrome" in caught.value.suggestions[0]
+
+
+async def test_a_tab_of_the_persons_that_is_one_too_many_is_let_go_of() -> None:
+    links = Links()
+    wire = came(links.of("work", INSTALL), THEIRS, OURS)
+    seat = await shared_by(links).take("work")
+    theirs, ours = (next(one for one in seat.tabs if one.target_id == name) for name in ("T2", "T1"))
+    assert (seat.is_persons(theirs), seat.is_persons(ours)) == (True, False)
+    await seat.turn_away(theirs)
+    assert theirs.closed
+    assert "close" not in wire.sent
+    await seat.close()
+
+
+async def test_the_reason_of_an_unshared_tab_is_told_and_nothing_else_matters() -> None:
+    one = Links().of("work", INSTALL)
+    wire = came(one, THEIRS)
+    relay = Relay(one)
+    told: list[dict[str, Any]] = []
+    relay.start(lambda frame: told.append(json.loads(frame)), lambda reason: None)
+    for payload, expected in (({"why": "ungrouped"}, "ungrouped"), ({"why": 5}, "5"), ([1], None)):
+        one.take(frames.read(json.dumps({"type": "shared", "tabId": 2, "payload": THEIRS}).encode()), wire)
+        relay.announce(one.tabs[2])
+        one.take(frames.read(json.dumps({"type": "unshared", "tabId": 2, "payload": payload}).encode()), wire)
+        assert (told[-1]["method"], told[-1]["params"].get("why")) == ("Target.detachedFromTarget", expected)
 
 
 async def test_rules_that_fail_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,6 +123,13 @@ class Context:
         if not await tab.signal.until(lambda: tab.closed or tab.dialog, OPEN_TIMEOUT_S):
             raise Failure("timeout", f"{tab.name} did not close in time")
 
+    async def turn_away(self, tab: Tab) -> None:
+        """A page opened one too many."""
+        await self.close_tab(tab)
+
+    def is_persons(self, tab: Tab) -> bool:
+        return False
+
     def hold_to(self, border: Border) -> None:
         """From now on, and to whatever it becomes; `intercept.apply` says when it is in force in every target."""
         self.intercept.border = border

@@ -133,7 +133,7 @@ class Frames:
             back = kind == "BackForwardCacheRestore"
             self._by_id = {one.id: one for one in self if one is frame or (back and self._has_come(one))}
         frame.parent = info.get("parentId", frame.parent)
-        frame.url = info["url"] + info.get("urlFragment", "")
+        frame.url = address(info) + info.get("urlFragment", "")
         if not info.get("unreachableUrl"):
             self.on_visit(frame.url)
         frame.name = info.get("name", "")
@@ -229,6 +229,11 @@ class Frames:
         for frame in self._by_id.values():
             if frame.channel is channel:
                 frame.drop_world()
+
+
+def address(info: dict[str, Any]) -> str:
+    """Of a frame. One whose first document has not come is blank; Chrome gives it no address, or ":" (M)."""
+    return "about:blank" if info["url"] in ("", ":") else info["url"]
 
 
 def _ids(tree: dict[str, Any]) -> Iterator[str]:

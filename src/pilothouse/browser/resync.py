@@ -7,12 +7,13 @@ refs live on (M). What opened, closed or moved meanwhile is asked for.
 import contextlib
 
 from pilothouse.browser.document import Dialog
-from pilothouse.browser.tab import AUTO_ATTACH, Tab
+from pilothouse.browser.tab import AUTO_ATTACH, MAX_TITLE, Tab
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 
 ANSWER_S = 1.5
 _STATE = "document.readyState"
+_TITLE = "document.title"
 
 
 async def wake(tab: Tab, timeout: float) -> None:
@@ -52,3 +53,6 @@ async def _take_stock(tab: Tab, timeout: float) -> None:
         tab.take_stock(tree)
         reply = await tab.channel.send("Runtime.evaluate", expression=_STATE, returnByValue=True, timeout=timeout)
         tab.reached(str(reply["result"].get("value", "")))
+        if not tab.title:  # nobody tells it of a page that was there before
+            reply = await tab.channel.send("Runtime.evaluate", expression=_TITLE, returnByValue=True, timeout=timeout)
+            tab.title = str(reply["result"].get("value", ""))[:MAX_TITLE]

@@ -6,6 +6,7 @@ Above: sessions, tools. Below: browser, tab, watch, stream.
 import asyncio
 import itertools
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -17,13 +18,14 @@ from pilothouse.browser.files import Folder
 from pilothouse.browser.intercept import Rules
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stream import Line, Stream, Wanted
-from pilothouse.browser.tab import Tab
+from pilothouse.browser.tab import Tab, taken
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.watch import Watch
 from pilothouse.errors import Failure
 from pilothouse.result import counted
 
 AS_IT_IS = (0, 0)  # a viewport that is the window's own
+WITHDRAWN_KEPT = 50
 POPUP_FRESH_S = 10.0  # for so long a tab that a page opened counts as the next one
 
 
@@ -69,6 +71,7 @@ class Session:
         self.used_at = asyncio.get_running_loop().time()
         self.busy = 0
         self.closed = False
+        self.end: Failure | None = None  # why it was ended, when others did
         self.current: Tab | None = None
         self.rules = Rules()
         self._terms = terms
@@ -81,6 +84,9 @@ class Session:
         self._turned_away: set[Tab] = set()
         self._dismissed: set[Tab] = set()
         self._closing: set[asyncio.Task[None]] = set()
+        self._withdrawn: OrderedDict[str, str] = OrderedDict()  # tabs that the person took back, and in which words
+        self._left_without = ""  # the last words about the current one, while there is no other
+        self._is_told = False
         self._popups: dict[str, float] = {}  # tabs opened by pages that nobody has waited for yet, and when
         self._popped = Signal()
         self._streams: set[Stream] = set()
@@ -138,9 +144,14 @@ class Session:
                 await context.intercept.apply()
             for tab in context.tabs:
                 self._name(tab)
-            self.current = context.foremost()
+            self.current, self._left_without = context.foremost(), ""
             if again and self.current:
                 self.report("browser", self.current.name, context.begun_anew)
+
+    def is_persons(self, name: str) -> bool:
+        """Whether a tab was there before any agent, in a browser that is not theirs."""
+        tab = self._tabs.get(name) or next((one for one in self.tabs if one.target_id == name), None)
+        return tab is not None and self.context.is_persons(tab)
 
     def has_tab(self, name: str) -> bool:
         return any(name in (tab.name, tab.target_id) for tab in self.tabs)
@@ -150,10 +161,15 @@ class Session:
         await self.open()
         if name:
             found = self._tabs.get(name) or next((tab for tab in self.tabs if tab.target_id == name), None)
+            if found is None and name in self._withdrawn:
+                raise taken(self._withdrawn[name])
             if found is None:
                 raise self._no_tab(f"there is no tab {name[:40]!r} in this session")
             await self.context.wake(found)
             return found
+        if self.current is None and self._left_without and not (opens and self._is_told):
+            self._is_told = True
+            raise taken(self._left_without)
         if opens and (self.current is None or self.current.closed):
             return await self.new_tab("about:blank", background=False)
         if self.current is None or self.current.closed:
@@ -214,6 +230,8 @@ class Session:
         return stream
 
     def _check_open(self) -> None:
+        if self.closed and self.end:
+            raise Failure(self.end.code, self.end.message, suggestions=self.end.suggestions)
         if self.closed:
             raise Failure("not_found", "the session was closed", suggestions=["open one with open_session"])
 
@@ -242,7 +260,7 @@ class Session:
                 "tab_closed", tab.name, f"a page opened more than {self._terms.max_tabs} tabs: the rest is closed"
             )
         self._turned_away.add(tab)
-        task = asyncio.ensure_future(self.context.close_tab(tab))
+        task = asyncio.ensure_future(self.context.turn_away(tab))
         self._closing.add(task)
         task.add_done_callback(self._turned)
 
@@ -259,11 +277,24 @@ class Session:
         if tab in self._turned_away:
             self._turned_away.discard(tab)
             return
+        if tab.withdrawn and tab not in self._dismissed:
+            self._withdraw(tab)
+            return
         if tab not in self._dismissed:
             self.watch.add("tab_closed", tab.name, f"{tab.name} closed")
         if self.current is tab:
+            self._left_without = ""
             opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
             self.current = opener or next(iter(reversed(self.tabs)), None)
+
+    def _withdraw(self, tab: Tab) -> None:
+        """What was meant for it must not happen in another tab: nothing is current until somebody says what is."""
+        self.watch.add("browser", tab.name, tab.withdrawn)
+        self._withdrawn[tab.name] = tab.withdrawn
+        while len(self._withdrawn) > WITHDRAWN_KEPT:
+            self._withdrawn.popitem(last=False)
+        if self.current is tab:
+            self.current, self._left_without, self._is_told = None, tab.withdrawn, False
 
     def _name(self, tab: Tab) -> None:
         tab.name = f"t{next(self._names)}"

@@ -18,10 +18,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from pilothouse.browser import partings
 from pilothouse.browser.border import Border, OpenBorder
 from pilothouse.browser.browser import Context
 from pilothouse.browser.browsers import Browsers, Wish
 from pilothouse.browser.folders import Folders
+from pilothouse.browser.partings import Parting, Partings
 from pilothouse.browser.pool import Pool
 from pilothouse.browser.session import AS_IT_IS, Options, Session
 from pilothouse.browser.shared import Shared
@@ -81,11 +83,14 @@ class Sessions:
         self._open: dict[str, Session] = {}
         self._ended: OrderedDict[str, str] = OrderedDict()
         self._listeners: set[Listener] = set()
+        # Who works in a browser of the person's; None: in none any more.
+        self.on_abode: Callable[[Owner, Options | None], None] = lambda owner, options: None
         self.on_closed: Callable[[str], None] = lambda session_id: None  # whatever was allowed in it ends with it
         self.on_stopped: Callable[[str, list[str]], None] = lambda browser, ended: (
             None
         )  # by the person, in their Chrome
         self._endings: set[asyncio.Task[None]] = set()
+        self.partings = Partings()
         self._fell_idle: dict[str, Owner] = {}  # so that who comes back learns why the session is gone
         self.warden = Warden(bounds, self._open.values)
         self._folders = Folders(folder, keep_s, lambda: self._open)
@@ -119,6 +124,8 @@ class Sessions:
             session.closed = True  # another call may wait to move in
             self._end(session)  # it may have a context already; who gave up does not wait for its end
             raise
+        self.partings.settle(owner)
+        self.on_abode(owner, options if options.browser == "extension" else None)
         return session
 
     def _border_of(self, session_id: str, owner: Owner, options: Options) -> Border | None:
@@ -207,7 +214,7 @@ class Sessions:
         """The named session, else the owner's only one, else a new one (True), on the profile that was named."""
         if there := self._there(owner, session_id):
             return there, False
-        asked = await options(session_id)
+        asked = (None if session_id else self.partings.options(owner)) or await options(session_id)
         if there := self._there(owner, session_id):  # a call beside this one was faster
             return there, False
         return await (self.open if session_id else self._renewed)(owner, asked), True
@@ -215,12 +222,16 @@ class Sessions:
     def _there(self, owner: Owner, session_id: str) -> Session | None:
         """None when one is to be opened; a name that is nobody's fails."""
         if not session_id:
+            self.partings.check(owner)
             return _only(self.of(owner))
         return None if self._opens(owner, session_id) else self.get(owner, session_id)
 
     async def _renewed(self, owner: Owner, options: Options) -> Session:
-        """A new one; who had one before that fell idle is told."""
+        """A new one; who had one before is told what became of it."""
+        parting = self.partings.of(owner)
         session = await self.open(owner, options)
+        if parting:
+            session.report("browser", "", f"this is a new session: {parting.why}")
         before = [one for one, was in self._fell_idle.items() if was == owner]
         if before:
             idle = _minutes(self._idle_s)
@@ -242,6 +253,8 @@ class Sessions:
                 f"the browser of profile {name} is not running",
                 suggestions=[f"launch_browser starts it: profile={name}"],
             )
+        if ended := self.partings.of_session(name):
+            return ended
         why = self._ended.get(name, "it may have been closed")
         return Failure("not_found", f"there is no such session ({why})", suggestions=hints)
 
@@ -253,6 +266,8 @@ class Sessions:
         """From now on it is nobody's; what is left of it to end has begun."""
         if self._open.pop(session.id, None) is None:
             return None
+        if not self.partings.of(session.owner):  # else whoever had it would be sent elsewhere by the next daemon
+            self.on_abode(session.owner, None)
         if why:
             self._ended[session.id] = why
             while len(self._ended) > ENDED_KEPT:
@@ -275,21 +290,24 @@ class Sessions:
 
     def _stopped(self, browser: str) -> None:
         """The person stopped everything in a browser of theirs."""
-        ended = self._put_out(browser, f"the person stopped all agents in {browser}")
+        ended = self._put_out(browser, partings.stopped)
         self.on_stopped(browser, [one.id for one in ended])
 
     def _browser_forgotten(self, browser: str) -> None:
-        self._put_out(browser, f"{browser} is not paired any more")
+        self._put_out(browser, partings.forgotten)
 
-    def _put_out(self, browser: str, why: str) -> list[Session]:
+    def _put_out(self, browser: str, part: Callable[[str, Options], Parting]) -> list[Session]:
         """Everybody who works in a browser of the person's."""
         ended = [
             one for one in self._open.values() if (one.options.browser, one.options.profile) == ("extension", browser)
         ]
         for session in ended:
-            session.report("browser", "", why)
+            parting = part(browser, session.options)
+            self.partings.note(session.owner, parting, session.id)
+            session.report("browser", "", parting.why)
+            session.end = parting.failure()
             session.closed = True  # at once: a call that comes now must not move in again
-            self._hold(self.close(session, why))
+            self._forget(session, parting.why)
         return ended
 
     def _end(self, session: Session) -> "asyncio.Task[None]":
@@ -303,12 +321,14 @@ class Sessions:
 
     async def close_connection(self, connection: str) -> None:
         gone = [session for session in self._open.values() if connection and session.owner[1] == connection]
+        self.partings.forget(connection=connection)
         await asyncio.gather(*(self.close(session) for session in gone))
 
     def close_key(self, key: str) -> None:
         """A key was taken back. At once: who gets a new one of that name must not come upon what the old one had."""
         for session in [one for one in self._open.values() if one.owner[0] == key]:
             self._forget(session, "its key was revoked")
+        self.partings.forget(key=key)
         self._fell_idle = {ident: owner for ident, owner in self._fell_idle.items() if owner[0] != key}
 
     async def shut(self) -> None:
@@ -343,7 +363,10 @@ class Sessions:
             log.exception("an idle browser could not be closed")
 
     async def _sweep_out(self, session: Session) -> None:
-        self._fell_idle[session.id] = session.owner
+        if session.options.browser == "extension":
+            self.partings.note(session.owner, partings.idle(session.options, _minutes(self._idle_s)))
+        else:
+            self._fell_idle[session.id] = session.owner
         if len(self._fell_idle) > IDLE_KEPT:
             del self._fell_idle[next(iter(self._fell_idle))]
         try:
@@ -376,7 +399,7 @@ class OwnSessions:
         """The defaults of this caller for a kind of browser; a profile brings its own."""
         headed = self.defaults.headless is False
         if browser == "extension":
-            return self._in_own_chrome(profile)
+            return await self._in_own_chrome(profile)
         if browser != "profile":
             if profile:
                 raise Failure(
@@ -401,12 +424,13 @@ class OwnSessions:
             viewport=(size.width, size.height) if size else self.defaults.viewport,
         )
 
-    def _in_own_chrome(self, name: str) -> Options:
+    async def _in_own_chrome(self, name: str) -> Options:
         """Bound to one browser of the person's by its name, and to its windows as they are."""
         if self._sessions.shared is None:
             hint = 'use a session of another kind: browser="isolated"'
             raise Failure("unsupported", "this daemon has no way to the person's own Chrome", suggestions=[hint])
         name = name or (self.defaults.profile if self.defaults.browser == "extension" else "")
+        await self._sessions.shared.arrivals(name)
         found = self._sessions.shared.pick(name)
         return msgspec.structs.replace(
             self.defaults, browser="extension", profile=found, headless=None, viewport=AS_IT_IS
@@ -414,7 +438,7 @@ class OwnSessions:
 
     async def _new(self, profile: str) -> Options:
         if self.defaults.browser == "extension" and not profile:
-            return self._in_own_chrome("")
+            return await self._in_own_chrome("")
         return await self.options_for("profile" if profile else self.defaults.browser, profile)
 
     async def close(self, session: Session) -> None:

@@ -9,7 +9,7 @@ and Fetch can hold of the policy is held, and the rest is told.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -36,6 +36,9 @@ LIMITS = (
     "in the person's own Chrome the policy holds for what agents do and for the pages of tabs they use; requests of "
     "shared and service workers, the first request of a new window and names that lead into private networks pass"
 )
+
+_BACK = "the person took {} back"
+_WITHDRAWN = {"person": _BACK, "ungrouped": _BACK, "forbidden page": "{} went to a page that is closed to agents"}
 
 NetRules = list[dict[str, Any]]
 
@@ -192,6 +195,14 @@ class SharedBrowser(ProfileBrowser):
         else:
             super()._attached(params)
 
+    def _detached(self, params: dict[str, Any]) -> None:
+        """A tab that is shared no more is not closed, and whoever worked in it hears why."""
+        seat, target_id = self._targets.get(params["sessionId"], (None, ""))
+        for tab in seat.tabs if seat else ():
+            if tab.target_id == target_id:
+                tab.withdrawn = _WITHDRAWN.get(params.get("why", ""), "").format(tab.name)
+        super()._detached(params)
+
     def _renamed(self, target: dict[str, Any]) -> None:
         """A tab that sleeps tells nothing itself."""
         for tab in (tab for seat in self.seats for tab in seat.tabs if tab.target_id == target["targetId"]):
@@ -304,6 +315,16 @@ class SharedSeat(Seat):
         self._own.add(tab.target_id)
         await self._shared_browser.rule()
         return tab
+
+    def is_persons(self, tab: Tab) -> bool:
+        return tab.target_id not in self._own
+
+    async def turn_away(self, tab: Tab) -> None:
+        """What a tab of the person's opened is theirs: we let go of it."""
+        if self.is_persons(tab):
+            await self.browser.root.send("Target.detachFromTarget", sessionId=tab.channel.id, timeout=LEAVE_S)
+        else:
+            await super().turn_away(tab)
 
     def attached(self, target: dict[str, Any], channel: Any) -> None:
         super().attached(target, channel)
@@ -435,6 +456,7 @@ class Shared:
         self, pick: Callable[[str], str], connect: Callable[[str], Relay], *, nap_after_s: float = NAP_AFTER_S
     ) -> None:
         self.pick = pick
+        self.arrivals: Callable[[str], Awaitable[None]] = _nobody_comes  # a moment in which browsers may still come
         self.on_stopped: Callable[[str], None] = lambda name: None
         self.on_forgotten: Callable[[str], None] = lambda name: None
         self._connect = connect
@@ -443,6 +465,7 @@ class Shared:
 
     async def take(self, name: str, allowed: tuple[str, ...] = ()) -> SharedSeat:
         """A seat in it, with what is shared and nobody's; if the person chose nothing, with a tab in the background."""
+        await self.arrivals(name)
         browser = self._up(name)
         await browser.present()
         seat = browser.seat(allowed)
@@ -484,6 +507,10 @@ class Shared:
     async def close(self) -> None:
         """Let go of all of them."""
         await asyncio.gather(*(one.connection.close() for one in self._browsers.values()), return_exceptions=True)
+
+
+async def _nobody_comes(name: str) -> None:
+    return None
 
 
 def _merged(each: Iterable[tuple[set[str], NetRules]]) -> list[tuple[list[str], dict[str, Any]]]:

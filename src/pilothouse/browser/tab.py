@@ -14,7 +14,7 @@ from pilothouse.browser.border import Refusal
 from pilothouse.browser.console import Console, Line
 from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
 from pilothouse.browser.files import Folder
-from pilothouse.browser.frames import Frame, Frames
+from pilothouse.browser.frames import Frame, Frames, address
 from pilothouse.browser.guise import NOTHING, PLAIN, TOUCH_POINTS, Guise, Kind, put_on
 from pilothouse.browser.intercept import Asker, Intercept
 from pilothouse.browser.network import Network
@@ -91,6 +91,7 @@ class Tab:
         self.source = source  # the last document of a server: what is written into an empty page comes from there
         self.crashed = False
         self.closed = False
+        self.withdrawn = ""  # why it is ours no more, though it is open
         self.loaders: deque[str] = deque(maxlen=20)  # of the documents that have come, the newest last
         self._begun: deque[tuple[str, str]] = deque(maxlen=20)  # loaders, each with that of the document it began in
         self.moves = 0  # navigations within a document
@@ -225,6 +226,8 @@ class Tab:
     def _ended(self) -> Failure:
         if self._end:
             return Failure(self._end.code, self._end.message, suggestions=["repeat the step: a new browser is started"])
+        if self.withdrawn:
+            return taken(self.withdrawn)
         return Failure("tab_closed", f"tab {self.name} is closed", suggestions=["list_tabs shows what is open"])
 
     def check_dialog(self) -> None:
@@ -438,7 +441,7 @@ class Tab:
             return
         restored = params.get("type") == "BackForwardCacheRestore"
         self.document = Document(
-            info["loaderId"], info["url"], whole=restored, unreachable=info.get("unreachableUrl", "")
+            info["loaderId"], address(info), whole=restored, unreachable=info.get("unreachableUrl", "")
         )
         self.loaders.append(info["loaderId"])
         self._take_source()
@@ -562,3 +565,13 @@ class Tab:
 
 
 _BUFFERS: dict[str, Any] = {"maxTotalBufferSize": 64 * 1024 * 1024, "maxResourceBufferSize": 16 * 1024 * 1024}
+
+
+def taken(why: str) -> Failure:
+    """A tab of the person's that agents may not use any more."""
+    steps = [
+        "list_tabs shows what is left, switch_tab goes there",
+        "new_tab opens one of your own",
+        "or ask the person",
+    ]
+    return Failure("denied", why, suggestions=steps)

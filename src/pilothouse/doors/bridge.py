@@ -153,12 +153,15 @@ class BridgeDoor:
             return
         async with self._turns[hello.install]:
             try:
-                if before := self._pairing.of(hello.install):
+                before = self._pairing.of(hello.install)
+                if before:
                     await self._refuse_second(before)
                 paired, secret = await asyncio.to_thread(self._pairing.add, hello.install, hello.name)
             except Failure as failure:
                 await _refuse(socket, failure.code, failure.message)
                 return
+            if before and before.name != paired.name:
+                self._links.forget(before.name, before.install)  # nobody goes on under a name that is no more
             self._record.note("browser_paired", name=paired.name, install=paired.install)
             came = await self._admitted(socket, paired, hello, secret)
         if came:

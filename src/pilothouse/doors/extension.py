@@ -35,6 +35,7 @@ def extension_routes(
         return {"code": await asyncio.to_thread(pairing.new_code), "port": port, "valid_s": int(CODE_S)}
 
     async def browsers(request: Request) -> Shown:
+        await links.arrivals()
         told = [_shown(one, links.named(one.name), pairing.owes_stop(one.install)) for one in pairing.browsers()]
         return {"browsers": told, "version": __version__, "extension_id": EXTENSION_ID, "misfit": bridge.misfit}
 

@@ -43,7 +43,7 @@ from pilothouse.call import Call, Caller, Defaults
 from pilothouse.doors import notices, wire
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.herald import Herald
-from pilothouse.doors.instructions import INSTRUCTIONS
+from pilothouse.doors.instructions import INSTRUCTIONS, instructions
 from pilothouse.doors.pipe import ClientRefused, Exchange, Params, Pipe
 from pilothouse.doors.questions import Questions
 from pilothouse.doors.replay import Replay, Replays
@@ -331,12 +331,17 @@ class McpDoor:
         legacy = Connection.for_loop(pipe, session_id=caller.connection)
         runner = ServerRunner(self.server, legacy, {})
         outbound = NotifyOnlyOutbound(pipe)
+        told = instructions(caller.defaults.browser)
+
+        def introduced(result: Wire) -> Wire:
+            """What an agent reads first is about the browser that it was started for."""
+            return result | {"instructions": told} if "instructions" in result else result
 
         async def answer(exchange: Exchange, method: str, params: Params) -> Wire:
             try:
                 if method == "initialize" or not _is_enveloped(method, params):
-                    return {"result": await runner.on_request(exchange, method, params)}
-                return {"result": await self._serve_modern(exchange, method, params, outbound)}
+                    return {"result": introduced(await runner.on_request(exchange, method, params))}
+                return {"result": introduced(await self._serve_modern(exchange, method, params, outbound))}
             except Exception as problem:
                 return {"error": _error_to_wire(problem)}
 

@@ -67,6 +67,7 @@ class Judge:
         self.mode = narrowed(rules.mode, mode)
         self._column = TEMPLATES[self.template]
         self.own_ports = own_ports
+        self._is_persons = browser == "extension"
 
     @property
     def hosts(self) -> Verdict:
@@ -115,6 +116,8 @@ class Judge:
     def _scheme(self, place: Place) -> Decision | None:
         if place.scheme not in LISTABLE:
             return _never(f"{place.scheme}: addresses are never opened")
+        if place.scheme == "chrome" and self._is_persons:
+            return _never("Chrome's own pages are closed to agents in the person's Chrome, whatever a rule says")
         if self.rules.of(place) is None:
             why = f"{place.scheme}: addresses are opened only if a rule names them"
             return Decision("deny", "built in", why=why, line=_table(f"{place.scheme}:"))

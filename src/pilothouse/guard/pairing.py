@@ -115,11 +115,13 @@ class Pairing:
         return self._open
 
     def add(self, install: str, wish: str) -> tuple[Paired, str]:
-        """A browser that brought a good code, and its secret. One that was paired before keeps its name."""
+        """A browser that brought a good code, and its secret. One that was paired before and wishes for no other name
+        keeps its own."""
         with self._changing:
             before = self.of(install)
             others = [one for one in self._kept.browsers if one is not before]
-            name = before.name if before else _free_name(wish, {one.name for one in others})
+            taken = {one.name for one in others}
+            name = before.name if before and not wish.strip() else _free_name(wish, taken)
             secret = secrets.token_urlsafe(32)
             made = Paired(name, install, time.time())
             self._save(_Kept([*others, made], self._kept.secrets | {install: secret}, self._kept.stopping))

@@ -45,6 +45,7 @@ _TOOLS: dict[str, Found] = {
     "clear_storage": ("medium", "deletes what the page has stored"),
     "save_state": ("medium", "keeps cookies and storage"),
     "load_state": ("medium", "restores cookies and storage"),
+    "close_tab": ("medium", "closes a tab of the person's"),
     "open_session": ("medium", "opens a session with what others left or hear"),
     "mock_url": ("medium", "answers in the place of a site"),
     "export_har": ("medium", "keeps what went over the network"),
@@ -69,11 +70,12 @@ _ONE_TIME = re.compile(r"\bone-time-code\b")
 _CARD_AUTOCOMPLETE = re.compile(r"\bcc-(?:number|csc|exp|exp-month|exp-year|name|given-name|family-name|type)\b")
 # Wider than what redaction masks: here a false alarm costs a question, there it costs the text.
 _CARD_NUMBER = re.compile(r"(?<!\d)[2-6](?:[ .\-/]?\d){12,18}(?!\d)")
-_HELD: dict[str, Found] = {
-    "card": ("high", "sends a form that holds a payment card"),
-    "password": ("medium", "sends a form that holds a password"),
-    "code": ("medium", "sends a form that holds a one-time code"),
-    "file": ("medium", "sends a form that holds files"),
+# What is pressed sends a form with it, or stands beside it in a page where script does the sending.
+_HELD: dict[str, tuple["Risk", str, str]] = {
+    "card": ("high", "a payment card", "a payment card's field"),
+    "password": ("medium", "a password", "a password field"),
+    "code": ("medium", "a one-time code", "a field for a one-time code"),
+    "file": ("medium", "files", "a field with files"),
 }
 
 
@@ -205,9 +207,13 @@ def _by_words(aim: "Aim") -> Iterator[Found]:
 def _by_form(aim: "Aim") -> Iterator[Found]:
     if aim.role == "link" or aim.role in _TEXTS:
         return
+    sends = aim.kind in _SUBMITTERS or aim.role == "form"
+    # The name comes first: after "password:" it would be taken for one, and hidden.
+    who = f"{quoted(aim.name)} " if aim.name else ""
     for held in aim.form[:URL_CHARS].split(","):
         if found := _HELD.get(held.strip()):
-            yield found[0], f"{found[1]}{_called(aim)}"
+            risk, held_there, beside = found
+            yield risk, f"{who}{f'sends a form that holds {held_there}' if sends else f'stands beside {beside}'}"
     if aim.kind in _SUBMITTERS:
         yield "low", f"sends a form{_called(aim)}"
 

@@ -5,19 +5,22 @@ bridge's door hands in. Nothing is queued while the browser is away, and nothing
 """
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import msgspec
 
 from pilothouse.cdp.decode import decode, mend
 from pilothouse.errors import Failure
-from pilothouse.providers import frames
+from pilothouse.providers import frames, leftovers
 from pilothouse.providers.frames import Frame, Hello, Problem, TabInfo
 
+ARRIVAL_S = 5.0  # in which a browser finds a daemon that has just begun; most need 1 to 3 (M)
+WAKING_S = 30.0
 RETURN_S = 10.0  # a browser that is away for longer is gone
 PING_S = 1.0
 STOP_S = 3.0  # a person waits for the answer; what holds does not depend on it
@@ -68,6 +71,7 @@ class Link:
         self._pending: dict[int, _Pending] = {}
         self._numbers = itertools.count(1)
         self._leaving: asyncio.TimerHandle | None = None
+        self._going: dict[int, asyncio.Future[None]] = {}  # tabs that are being let go of
         self.stopping = False  # the person said stop, and the browser has not said yet that it knows
         self._hear_event: list[OnEvent] = []
         self._hear_state: list[OnState] = []
@@ -203,6 +207,7 @@ class Link:
         if self._leaving is not None:
             self._leaving.cancel()
             self._leaving = None
+        was_gone = self.state == "gone"
         self.version, self.boot, self.agent, self.share = hello.version, hello.boot, hello.agent, hello.share
         self.tabs = {tab.tab_id: tab for tab in hello.tabs}
         self.attached = {one.tab_id: one.target_id for one in hello.attached}
@@ -211,6 +216,16 @@ class Link:
         self._become("stopped" if hello.stopped or self.stopping else "connected")
         if self.stopping:
             self._posted_stop()
+        for tab_id in tuple(self.attached) if was_gone else ():
+            self.let_go(tab_id)  # it was held for a daemon before us, or for sessions that have given it up
+
+    def let_go(self, tab_id: int) -> "asyncio.Future[None] | None":
+        """End the debugger's session in a tab that was held at the last hello: one that began before us tells nothing
+        of the frames and worlds that are there (M). The answer is done when it is over; None: there is none."""
+        if self.attached.pop(tab_id, None) is not None:
+            going = self._going[tab_id] = asyncio.ensure_future(leftovers.let_go(self, tab_id))
+            going.add_done_callback(lambda _: self._going.pop(tab_id, None))
+        return self._going.get(tab_id)
 
     def leave(self, wire: Wire, why: str) -> None:
         """The socket is gone. What was under way may have run; nobody will know, and nothing is repeated."""
@@ -308,6 +323,9 @@ class Links:
 
     def __init__(self) -> None:
         self._links: dict[str, Link] = {}
+        self._awaited: set[str] = set()
+        self._awaited_until = 0.0
+        self._news = asyncio.Event()
         self._hear: list[Callable[[Link], None]] = []
         self._hear_forgotten: list[Callable[[str], None]] = []
 
@@ -321,6 +339,33 @@ class Links:
     def on_new(self, hear: Callable[[Link], None]) -> None:
         """Told of each link once, when it is made."""
         self._hear.append(hear)
+
+    def expect(self, names: Iterable[str]) -> None:
+        """The daemon has just begun: browsers that are paired come by themselves, in their own time."""
+        self._awaited, self._awaited_until = set(names), asyncio.get_running_loop().time() + ARRIVAL_S
+
+        def follow(link: Link) -> None:
+            link.on_state(lambda _: self._news.set())
+
+        self.on_new(follow)
+
+    async def arrivals(self, name: str = "") -> None:
+        """In the daemon's first seconds, until this browser is there; without a name, until all are: who takes the
+        first of two takes any."""
+        loop = asyncio.get_running_loop()
+        while self._is_awaited(name) and (left := self._awaited_until - loop.time()) > 0:
+            self._news.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), left)
+
+    def _patience(self, name: str) -> list[str]:
+        """An extension that sleeps looks for us twice a minute."""
+        is_new = asyncio.get_running_loop().time() < self._awaited_until + WAKING_S
+        return ["the daemon has just begun: try again in half a minute"] if is_new and self._is_awaited(name) else []
+
+    def _is_awaited(self, name: str) -> bool:
+        there = {link.name for link in self._links.values() if link.state != "gone"}
+        return bool(self._awaited & ({name} if name else self._awaited) - there)
 
     def on_stopped(self, hear: Callable[[str], None]) -> None:
         """Told the name of a browser in which the person stopped everything, whether anybody works there or not."""
@@ -355,6 +400,7 @@ class Links:
         if link is None or link.install != install:
             return
         del self._links[name]
+        self._awaited.discard(name)
         for hear in tuple(self._hear_forgotten):
             hear(name)
         link.end("the person forgot this browser")
@@ -374,6 +420,7 @@ class Links:
             "not_found",
             "no Chrome of the person's is connected",
             suggestions=[
+                *self._patience(name),
                 "ask the person to open Chrome with the Pilothouse extension",
                 "a new one is paired by `pilothouse extension pair`; `pilothouse doctor` tells more",
             ],

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.cdp.connection import OWN_WORDS
+from pilothouse.cdp.decode import decode
 from pilothouse.errors import Failure
 from pilothouse.providers import link as link_module
 from pilothouse.providers import nulls
@@ -325,7 +326,7 @@ class Relay:
         return await asyncio.shield(coming)
 
     async def _brought(self, info: TabInfo) -> Held:
-        told = await self.link.post("attach", {"tabId": info.tab_id}, timeout=ATTACH_S)
+        told = await self._attach(info.tab_id)
         self.targets[info.tab_id] = info.target_id = str(told.get("targetId", ""))
         if info.tab_id not in self.link.tabs:
             raise no_tab()
@@ -361,12 +362,14 @@ class Relay:
             self.link.post("detach", {"tabId": held.tab_id}, timeout=DETACH_S)
         self._forget(held)
 
-    def _forget(self, held: Held) -> None:
+    def _forget(self, held: Held, why: str = "") -> None:
         self._sleeps(held)
         if self._tabs.get(held.tab_id) is held:
             del self._tabs[held.tab_id]
         if self._by_session.pop(held.session, None):
-            self.say("Target.detachedFromTarget", {"sessionId": held.session, "targetId": held.target_id})
+            told = {"sessionId": held.session, "targetId": held.target_id}
+            # No word of CDP's: a tab that the person took back is not closed.
+            self.say("Target.detachedFromTarget", told | ({"why": why} if why else {}))
 
     # Waking and sleeping
 
@@ -386,6 +389,8 @@ class Relay:
         return held.lives if held and held.awake else 0
 
     def _sleeps(self, held: Held) -> None:
+        if held.awake:
+            self.link.attached.pop(held.tab_id, None)
         held.awake = False
         held.ledger.forget_heard()
         self._break_off.forget(held.session)
@@ -398,8 +403,16 @@ class Relay:
             held.waiting.append(then)
             return
         held.waiting = [then]
-        attaching = self.link.post("attach", {"tabId": held.tab_id}, timeout=ATTACH_S)
-        attaching.add_done_callback(partial(self._woke, held))
+        self._attach(held.tab_id).add_done_callback(partial(self._woke, held))
+
+    def _attach(self, tab_id: int) -> "asyncio.Future[dict[str, Any]]":
+        if going := self.link.let_go(tab_id):
+            return asyncio.ensure_future(self._attach_after(going, tab_id))
+        return self.link.post("attach", {"tabId": tab_id}, timeout=ATTACH_S)
+
+    async def _attach_after(self, going: "asyncio.Future[None]", tab_id: int) -> dict[str, Any]:
+        await asyncio.wait([going])
+        return await self.link.post("attach", {"tabId": tab_id}, timeout=ATTACH_S)
 
     def _woke(self, held: Held, attached: "asyncio.Future[dict[str, Any]]") -> None:
         waiting, held.waiting = held.waiting or [], None
@@ -435,7 +448,7 @@ class Relay:
         elif kind == "unshared":
             self.targets.pop(tab_id, None)
             if held := self._tabs.get(tab_id):
-                self._forget(held)
+                self._forget(held, _why_of(payload))
         elif kind == "detached" and (held := self._tabs.get(tab_id)):
             self._sleeps(held)
 
@@ -520,6 +533,14 @@ def _closed_to_agents() -> Failure:
         details={"rule": "built in"},
         suggestions=["choose another page"],
     )
+
+
+def _why_of(payload: msgspec.Raw) -> str:
+    """Whatever it says, the tab is shared no more."""
+    try:
+        return str(decode(payload).get("why", ""))[:40]
+    except (ValueError, AttributeError, RecursionError):
+        return ""
 
 
 def _noted(done: "asyncio.Future[Any]") -> None:

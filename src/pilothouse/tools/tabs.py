@@ -1,5 +1,6 @@
 """Tabs of the session."""
 
+import contextlib
 from typing import Any
 
 import msgspec
@@ -76,11 +77,22 @@ async def switch_tab(session: Session, tab: str) -> Result[One]:
     """Make a tab current."""
     chosen = await session.tab(tab)
     session.current = chosen
+    if not chosen.title:  # it was not to be told when it came
+        with contextlib.suppress(Failure):
+            await chosen.learn_title()
     chosen.told_url = chosen.url
     return Result(f"{chosen.name}: {_place(chosen)}", One(chosen.name, chosen.url, chosen.title))
 
 
-@tool(Access.VISIT, core=True, example={})
+def _is_persons(session: Session, args: Any) -> bool:
+    return session.is_persons(args.tab)
+
+
+async def _theirs(session: Session, args: Any) -> list[str]:
+    return [one.url for one in session.tabs if one.name == args.tab and session.is_persons(args.tab)]
+
+
+@tool(Access.VISIT, core=True, grave=_is_persons, places=_theirs, example={})
 async def close_tab(session: Session, tab: str = "") -> Result[One]:
     """Close a tab (the current one by default)."""
     chosen = await session.tab(tab)

@@ -27,12 +27,14 @@ from pilothouse.result import plain_url, quoted
 
 DEFAULT_BUDGET = 2500
 DIFF_SHARE = 0.4
+SMALL_DIFF = 200  # characters that are shown as a difference of however small a page
 MOST_PAIRS = 100_000  # 316 repeating lines on either side keep the matcher busy for 0.3 s, 1,000 for 10 s
 FRAME_TIMEOUT_S = 3.0
 PAGE_TIMEOUT_S = 20.0
 MAX_FRAME_DEPTH = 5
 MOST_SKIPPED = 20
 WHOLE = "(too much has changed for a difference: the whole page)"
+SHORTER = "(the whole page, which is shorter than what has changed)"
 
 Lines = list[tuple[int, str]]
 
@@ -71,13 +73,12 @@ async def take(tab: Tab, options: Options) -> Snapshot:
     lines = ["  " * depth + text for depth, text in root.lines]
     tab.title = root.title if frame is tab.frames.main else tab.title
     seen = _reading(tab, options)
-    had_lines = bool(seen.lines)
-    changed = _difference(seen, lines) if options.diff else None
+    changed = _difference(seen, lines) if options.diff else ""
     if not options.scope and options.page == 1:
         seen.lines = lines
-    if changed is not None:
+    if isinstance(changed, list):
         return _changes(root, changed, options.budget)
-    return _page(tab, options, root, lines, [WHOLE] if options.diff and had_lines else [])
+    return _page(tab, options, root, lines, [changed] if changed else [])
 
 
 async def _catch_up(tab: Tab, options: Options) -> None:
@@ -258,22 +259,24 @@ def _changes(part: _Part, changed: list[str], budget: int) -> Snapshot:
     return Snapshot(part.url, part.title, "\n".join(shown), bool(left), unchanged=not changed)
 
 
-def _difference(seen: Seen, lines: list[str]) -> list[str] | None:
-    """Changed lines with `+` and `-`; None when there is nothing to compare with, or too much has changed."""
+def _difference(seen: Seen, lines: list[str]) -> list[str] | str:
+    """Changed lines with `+` and `-`; or why the whole page is shown, empty when there is nothing to compare with."""
     if not seen.lines:
-        return None
+        return ""
     head = _alike(seen.lines, lines)
     tail = _alike(reversed(seen.lines[head:]), reversed(lines[head:]))
     old, new = seen.lines[head : len(seen.lines) - tail], lines[head : len(lines) - tail]
     if len(old) * len(new) > MOST_PAIRS:
-        return None
+        return WHOLE
     changed: list[str] = []
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal":
             changed += [f"- {line.strip()}" for line in old[a:b]]
             changed += [f"+ {line.strip()}" for line in new[c:d]]
-    whole = sum(len(line) for line in lines)
-    return changed if sum(len(line) for line in changed) <= max(DIFF_SHARE * whole, 200) else None
+    whole, part = (sum(len(line) for line in some) for some in (lines, changed))
+    if part <= max(DIFF_SHARE * whole, SMALL_DIFF):
+        return changed
+    return SHORTER if DIFF_SHARE * whole < SMALL_DIFF and part > whole else WHOLE
 
 
 def _alike(old: Iterable[str], new: Iterable[str]) -> int:

@@ -2,9 +2,10 @@
 // daemon has another port than usual.
 
 import * as connection from './connection.js';
-import { keep, kept, PORT } from './memory.js';
+import { current, keep, keepForNow, kept, PORT } from './memory.js';
 import * as relay from './relay.js';
 import { clearRules } from './rules.js';
+import * as sharing from './sharing.js';
 import { note } from './state.js';
 
 /** @typedef {import('./types').Why} Why */
@@ -28,7 +29,7 @@ export function readCode(text) {
  */
 export async function pair(text, wish) {
   const read = readCode(text);
-  if (!read) return 'A code looks like ABCD-EFGH.';
+  if (!read) return 'A code looks like ABCD-EFGH, or 38790-ABCD-EFGH with the daemon’s port before it.';
   connection.pause(0);
   await keep({ wish: wish.trim().slice(0, 40) });
   note({ pairing: true, problem: '' });
@@ -67,8 +68,10 @@ function oldDaemon(port) {
 export async function unpair() {
   connection.say({ type: 'forgotten' });
   connection.disconnect();
+  const agents = sharing.agentsTabs();
+  keepForNow({ hand: current.hand.filter((tabId) => !agents.includes(tabId)), ours: [] });
   await Promise.all([keep({ pairing: null, name: '' }), relay.detachAll()]);
-  await clearRules();
+  await Promise.all([clearRules(), sharing.takeOut(agents).then(sharing.rebuild)]);
   note({ problem: '' });
 }
 

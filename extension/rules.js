@@ -1,5 +1,5 @@
-// The network rules of agents' tabs, held by Chrome itself: they stand also while the daemon is away, in the tabs that
-// agents opened for as long as these are open.
+// The network rules of agents' tabs, held by Chrome itself: they stand also while the daemon is away, until the tab is let
+// go of or closed.
 
 import { Problem } from './problem.js';
 import { isShared } from './sharing.js';

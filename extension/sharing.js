@@ -129,6 +129,11 @@ export function remove(tabId, reason) {
 /** @param {number} tabId */
 function forgetClosed(tabId) {
   births.delete(tabId);
+  forgetOpener(tabId);
+}
+
+/** @param {number} tabId */
+function forgetOpener(tabId) {
   if (!(tabId in current.openers)) return;
   const { [tabId]: _, ...openers } = current.openers;
   keepForNow({ openers });
@@ -137,6 +142,24 @@ function forgetClosed(tabId) {
 /** Everything, at once. */
 export function removeAll() {
   for (const tabId of [...shared.keys()]) remove(tabId, 'person');
+}
+
+/** Those an agent opened, and those that these opened, unless the person took them back. */
+export function agentsTabs() {
+  const found = new Set(current.ours);
+  for (const tabId of found) for (const child of current.hand) if (current.openers[child] === tabId) found.add(child);
+  return [...found];
+}
+
+/** Nobody works in them any more: as at the end of a session. Nobody waits for it: a page may ask the person first.
+ * @param {number[]} tabIds */
+export function close(tabIds) {
+  for (const tabId of tabIds) chrome.tabs.remove(tabId).catch(() => {}); // it may be closed already
+}
+
+/** Out of the group, so that they are not shared again with it. @param {number[]} tabIds */
+export async function takeOut(tabIds) {
+  await Promise.all(tabIds.map(leaveOut));
 }
 
 /** A tab that is being closed leaves its group first. @param {number} tabId @param {string} reason */
@@ -226,6 +249,7 @@ function forgetHand(tabId) {
   if (!current.hand.includes(tabId)) return;
   const without = (/** @type {number[]} */ list) => list.filter((one) => one !== tabId);
   keepForNow({ hand: without(current.hand), ours: without(current.ours) });
+  forgetOpener(tabId); // what the person takes back is theirs, whoever opened it
 }
 
 /** @param {number} tabId */

@@ -87,11 +87,17 @@ function tabs(count) {
   return count === 1 ? '1 tab' : `${count} tabs`;
 }
 
+const ELSEWHERE =
+  'If the daemon has another port now (“pilothouse extension list” says so), forget this pairing and pair again.';
+
 /** @type {Record<State['mode'], () => {words: string, next: string}>} */
 const WORDS = {
   off: () =>
     kept.pairing
-      ? { words: 'Pilothouse is not running', next: 'It connects by itself as soon as the daemon runs.' }
+      ? {
+          words: `No Pilothouse answers on port ${kept.pairing.port}`,
+          next: `It connects by itself as soon as the daemon runs there. ${ELSEWHERE}`,
+        }
       : { words: 'Not paired', next: 'Run “pilothouse extension pair” in a terminal and type its code here.' },
   pairing: () => ({ words: 'Pairing…', next: '' }),
   on: () => ({ words: 'Connected; no agent is at work', next: `${tabs(sharedTabs().length)} shared.` }),

@@ -10,11 +10,12 @@ import * as sharing from './sharing.js';
 /** @param {'popup' | 'bar' | 'daemon'} by */
 export async function stopEverything(by) {
   const kept = keep({ stopped: by }); // counts at once; the disk may take its time
+  const agents = sharing.agentsTabs();
   keepForNow({ hand: [], ours: [] });
   say({ type: 'stopped', payload: { by } });
   sharing.removeAll();
   await relay.detachAll();
-  await Promise.all([kept, sharing.rebuild(), clearRules()]);
+  await Promise.all([kept, sharing.takeOut(agents).then(sharing.rebuild), clearRules()]);
 }
 
 export async function allowAgain() {

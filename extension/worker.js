@@ -2,7 +2,7 @@
 
 import * as connection from './connection.js';
 import * as downloads from './downloads.js';
-import { current, keep, kept, recall } from './memory.js';
+import { keep, kept, recall } from './memory.js';
 import { answer } from './page.js';
 import * as pairing from './pairing.js';
 import * as relay from './relay.js';
@@ -82,10 +82,13 @@ function awaitReturn() {
   }, AWAY_MS);
 }
 
-/** The tabs are the person's again; those that agents opened stay under their rules, for their pages run on. */
+/** The tabs are the person's again. Those that agents opened are closed, as at the end of a session; one that does not
+ * close stays under its rules, for its page runs on. */
 async function letGo() {
+  const agents = sharing.agentsTabs();
   await relay.detachAll();
-  await keepRulesOf(current.ours);
+  await keepRulesOf(agents);
+  sharing.close(agents);
 }
 
 /** @param {import('./types').Why} why */

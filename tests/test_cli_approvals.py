@@ -91,6 +91,13 @@ async def test_what_would_happen_is_shown(here: Here, line: CommandLine):
     call.cancel()
 
 
+async def test_why_it_is_asked_stands_before_what_is_not_held(here: Here, line: CommandLine):
+    call, _ = await waiting(here, browser="extension")
+    rows = [row.split()[0] for row in (await run(line)).stdout.splitlines()]
+    assert rows.index("why") < rows.index("page") < rows.index("limits") < rows.index("allow")
+    call.cancel()
+
+
 async def test_page_text_is_data(here: Here, line: CommandLine):
     call, _ = await waiting(here, aims=(Aim(role="button", name=NASTY),), args={"target": NASTY})
     shown = (await run(line)).stdout

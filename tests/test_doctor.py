@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.guard.pairing import Pairing
 from tests.command_line import CommandLine
 from tests.processes import FakeDaemon, Process
 from tests.promises import promise
@@ -62,6 +63,17 @@ def test_the_daemon_its_port_and_keys(cli: CommandLine):
         assert found["person.key"]["state"] == "fail"
     finally:
         daemon.end()
+
+
+def test_a_browser_that_looks_for_the_daemon_elsewhere(cli: CommandLine):
+    install = "11111111-2222-3333-4444-555555555555"
+    Pairing(cli.home).add(install, "work", 9123)
+    cli.environment["PILOTHOUSE_SERVER_PORT"] = "9124"
+    found = checks(cli)["browsers.json"]
+    assert (found["state"], found["found"]) == ("warn", "1 paired; work looks for the daemon on port 9123, not on 9124")
+    assert "server.port = 9123" in found["fix"]
+    Pairing(cli.home).add(install, "work", 9124)
+    assert checks(cli)["browsers.json"]["state"] == "ok"
 
 
 def test_a_wrong_configuration(cli: CommandLine):
@@ -130,6 +142,8 @@ def test_clients_that_start_something_that_is_gone(cli: CommandLine, tmp_path: P
 def test_a_person_reads_lines(cli: CommandLine):
     told = cli.run("doctor")
     assert told.stdout.startswith("ok    python: 3.")
-    assert told.stdout.endswith("all is well\n")
+    warned = [line[6:].partition(":")[0] for line in told.stdout.splitlines() if line.startswith("warn ")]
+    worth = f"no check failed; worth a look: {', '.join(warned)}" if warned else "all is well"
+    assert told.stdout.splitlines()[-1] == worth
     assert told.stderr == ""
     assert "\x1b" not in told.stdout

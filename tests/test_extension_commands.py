@@ -24,13 +24,16 @@ from tests.promises import promise
 
 pytestmark = promise("E08", "F01")
 
+OTHER = "99999999-2222-3333-4444-555555555555"
 ROOT = Path(__file__).parent.parent
 
 
 class Browser:
     """Paired by a code; it answers whatever it is asked, and remembers it. A mute one does not answer."""
 
-    def __init__(self, port: int, key: Key, version: str = __version__, *, mute: bool = False) -> None:
+    def __init__(
+        self, port: int, key: Key, version: str = __version__, *, mute: bool = False, name: str = "Work"
+    ) -> None:
         self.mute = mute
         self.asked: list[str] = []
         self.heard = threading.Condition()
@@ -41,8 +44,8 @@ class Browser:
         made = connect(f"ws://127.0.0.1:{port}/bridge", origin=Origin(ORIGIN), subprotocols=offered)
         self._line: ClientConnection = self._stack.enter_context(made)
         assert json.loads(self._line.recv(5))["payload"]["proof"] == caller.first
-        hello = {"version": version, "install": INSTALL, "boot": "b"}
-        self._say("hello", payload=hello | {"name": "Work", "tabs": [{"tabId": 1}]})
+        hello = {"version": version, "install": key.install, "boot": "b"}
+        self._say("hello", payload=hello | {"name": name, "tabs": [{"tabId": 1}]})
         self.welcome: dict[str, Any] = json.loads(self._line.recv(5))["payload"]
         threading.Thread(target=self._live, daemon=True).start()
 
@@ -89,15 +92,20 @@ def browser(line: CommandLine) -> Iterator[Browser]:
     line.run("extension", "forget", "work")
 
 
-def paired(line: CommandLine, **more: Any) -> Browser:
+def paired(line: CommandLine, install: str = INSTALL, **more: Any) -> Browser:
     made = json.loads(line.text("extension", "pair", "--json"))
     assert made["code"].startswith(f"{made['port']}-")  # not the usual port, so the code says which
-    return Browser(made["port"], Key("code", made["code"].partition("-")[2]), **more)
+    return Browser(made["port"], Key("code", made["code"].partition("-")[2], install), **more)
 
 
 def state(line: CommandLine) -> list[tuple[str, str]]:
     told = json.loads(line.text("extension", "list", "--json"))
     return [(one["name"], one["state"]) for one in told["browsers"]]
+
+
+def finding(line: CommandLine, check: str) -> dict[str, Any]:
+    told = json.loads(line.run("doctor", "--json").stdout)["checks"]
+    return next(one for one in told if one["check"] == check)
 
 
 def test_a_code_is_shown_with_what_to_do(line: CommandLine):
@@ -130,6 +138,43 @@ def test_stop_is_told_to_the_browser(line: CommandLine, browser: Browser):
     assert line.run("extension", "stop", "play").returncode == 4
 
 
+def test_without_a_name_all_are_stopped(line: CommandLine):
+    assert "nothing to stop" in line.text("extension", "stop")
+    first = paired(line)
+    second = paired(line, mute=True, install=OTHER)
+    told = line.text("extension", "stop").splitlines()
+    assert told[0] == "everything in work is stopped"
+    assert told[1].startswith("everything in work-2 is stopped; its extension has not answered")
+    assert state(line) == [("work", "stopped"), ("work-2", "stopped")]
+    told = json.loads(line.text("extension", "stop", "--json"))["stopped"]
+    assert [(one["stopped"], one["told"]) for one in told] == [("work", True), ("work-2", False)]
+    for one, name in ((first, "work"), (second, "work-2")):
+        one.close()
+        line.text("extension", "forget", name)
+
+
+@pytest.mark.parametrize("name", ["Work", "Home"])
+def test_a_daemon_at_another_port_is_told_of(line: CommandLine, name: str):
+    browser = paired(line)
+    browser.close()
+    before = json.loads((line.home / "daemon.json").read_text())["port"]
+    kill_daemon(line.home)
+    told = line.text("extension", "list")
+    now = json.loads((line.home / "daemon.json").read_text())["port"]
+    assert now != before
+    assert told.startswith(f"work  not connected  paired on port {before}, the daemon is on {now}: ")
+    assert f"server.port = {before}" in told
+    found = finding(line, "extension in work")
+    assert (found["state"], found["found"]) == ("warn", f"paired on port {before}, the daemon is on {now}")
+    assert f"server.port = {before}" in found["fix"]
+    assert line.run("doctor").stdout.splitlines()[-1].endswith("extension in work")
+    again = paired(line, name=name)  # it is here now; its person may call it something else
+    assert state(line) == [(name.lower(), "connected")]
+    assert "port" not in line.text("extension", "list")
+    again.close()
+    line.text("extension", "forget", name.lower())
+
+
 def test_a_stop_holds_without_the_browsers_answer_and_over_a_restart(line: CommandLine):
     mute = paired(line, mute=True)
     assert "is stopped; its extension has not answered" in line.text("extension", "stop", "work")
@@ -138,7 +183,7 @@ def test_a_stop_holds_without_the_browsers_answer_and_over_a_restart(line: Comma
     kill_daemon(line.home)
     assert state(line) == [("work", "stopped")]
     for _ in range(2):  # also when the person says it once more; of its version nothing is known yet
-        assert line.text("extension", "list") == "work  stopped by the person\n"
+        assert line.text("extension", "list").startswith("work  stopped by the person  paired on port ")
         assert "is stopped; its extension has not answered" in line.text("extension", "stop", "work")
     port = json.loads((line.home / "daemon.json").read_text())["port"]
     back = Browser(port, Key("secret", mute.welcome["secret"]))
@@ -149,15 +194,15 @@ def test_a_stop_holds_without_the_browsers_answer_and_over_a_restart(line: Comma
 
 
 def test_doctor_knows_each_browser(line: CommandLine, browser: Browser):
-    def finding() -> dict[str, Any]:
-        told = json.loads(line.run("doctor", "--json").stdout)["checks"]
-        return next(one for one in told if one["check"] == "extension in work")
-
-    assert (finding()["state"], finding()["found"]) == ("ok", f"connected, version {__version__}, shares 1 tabs")
+    found = finding(line, "extension in work")
+    assert (found["state"], found["found"]) == ("ok", f"connected, version {__version__}, shares 1 tabs")
+    line.text("extension", "stop", "work")
+    found = finding(line, "extension in work")
+    assert (found["state"], "Allow again" in found["fix"]) == ("warn", True)
     browser.close()
     browser.wait("closed")
     older = paired(line, version="0.0.9")
-    found = finding()
+    found = finding(line, "extension in work")
     assert (found["state"], "0.0.9" in found["found"], "reload" in found["fix"]) == ("warn", True, True)
     assert f"(daemon {__version__}: update the older one)" in line.text("extension", "list")
     older.close()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.bridge import parse
 from pilothouse.commands import jsonc
 from pilothouse.commands.clients import CLIENTS
 from tests.command_line import CommandLine
@@ -92,6 +93,25 @@ def sample(client: str) -> str:
 @pytest.fixture
 def person(tmp_path: Path) -> Person:
     return Person(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("flags", "written"),
+    [
+        (["--extension"], ["--extension"]),
+        (["--extension", "--yes"], ["--extension"]),
+        (["--extension", "work", "--headed"], ["--extension", "work", "--headed"]),
+    ],
+)
+def test_a_client_that_works_in_the_persons_own_chrome(person: Person, flags: list[str], written: list[str]):
+    assert person.install("cursor", *flags, "--yes").returncode == 0
+    args = person.entry("cursor")["args"]
+    assert args == ["mcp", *written]
+    hello = parse(args[1:])
+    assert hello
+    assert (hello["browser"], hello["profile"]) == ("extension", "work" if "work" in flags else "")
+    both = person.install("cursor", "--extension", "--profile", "work")
+    assert (both.returncode, "exclude each other" in both.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("client", FILES)

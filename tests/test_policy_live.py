@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from pilothouse.guard.pairing import Pairing
 from tests.command_line import CommandLine
 from tests.mcp_line import LineClient
 from tests.processes import PILOTHOUSE, Process, wait_until
@@ -213,6 +214,25 @@ def test_changes_are_in_the_log(home: Path, daemon: Daemon):
 
 @promise("E08")
 @pytest.mark.parametrize("running", [False, True])
+def test_who_has_paired_a_browser_is_told_of_both(home: Path, running: bool):
+    Pairing(home).add("11111111-2222-3333-4444-555555555555", "work")
+    daemon = Daemon(home) if running else None
+    cli = CommandLine(home)
+    try:
+        told = cli.text("policy", "test", "http://127.0.0.1:8000").splitlines()
+        assert told[:3] == ["http://127.0.0.1:8000/", "isolated browser:", "read: allow by template sandbox"]
+        own = told[told.index("your own Chrome:") + 1 :]
+        assert own[0].startswith("read: deny by template careful: 127.0.0.1:8000 is in a private network")
+        both = json.loads(cli.text("policy", "test", "http://127.0.0.1:8000", "--json"))
+        assert both["says"]["read"][0]["verdict"] == "allow"
+        assert both["own_chrome"]["says"]["read"][0]["verdict"] == "deny"
+        assert "your own Chrome" not in cli.text("policy", "test", "http://127.0.0.1:8000", "--browser", "profile")
+    finally:
+        if daemon:
+            daemon.end()
+
+
+@pytest.mark.parametrize("running", [False, True])
 def test_the_command(home: Path, running: bool):
     (home / "policy.toml").write_text(RULES)
     daemon = Daemon(home) if running else None
@@ -231,6 +251,7 @@ def test_the_command(home: Path, running: bool):
         assert '    host = "other.test"' in told
         told = json.loads(cli.text("policy", "test", "shop.test", "--tool", "click", "--json"))
         assert told["says"]["click"][0]["verdict"] == "allow"
+        assert "own_chrome" not in told
         assert "news.test" not in cli.text("policy", "remove", "http://news.test")
         assert cli.run("policy", "remove", "http://news.test").returncode == 4
         assert cli.run("policy", "allow", "a b").returncode == 2

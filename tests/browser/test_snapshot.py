@@ -138,7 +138,7 @@ async def test_a_page_that_is_another_is_shown_whole_and_told(agent: Agent, site
     await agent.call("navigate", url=site.url("todo.html"))
     assert "too much has changed" not in await look(agent, diff=True)
     await agent.js(
-        "document.body.innerHTML = Array.from({length: 30}, (_, n) => `<h2>Part ${n}</h2>`).join(''); return 0"
+        "document.body.innerHTML = Array.from({length: 30}, (_, n) => `<h2>Part ${n} of another page</h2>`).join(''); return 0"
     )
     anew = await look(agent, diff=True, budget=150)
     assert anew.startswith("(too much has changed")
@@ -330,3 +330,14 @@ def test_a_small_change_of_a_long_page_is_a_small_difference() -> None:
     assert snapshot._difference(seen, [*seen.lines, "last"]) == ["+ last"]
     assert snapshot._difference(seen, seen.lines[:-1]) == [f"- row {4999 % 7}"]
     assert snapshot._difference(seen, list(seen.lines)) == []
+
+
+@promise("A13")
+def test_why_a_page_is_shown_whole() -> None:
+    seen = Seen()
+    assert snapshot._difference(seen, ["anything"]) == ""
+    seen.lines = [f"what was there before, line {n}" for n in range(8)]
+    assert snapshot._difference(seen, ["all that is there now"]) == snapshot.SHORTER
+    now = [f"what is there now, and stays {n}" for n in range(20)]
+    seen.lines = [*(f"before {n}" for n in range(10)), *now[10:]]
+    assert snapshot._difference(seen, now) == snapshot.WHOLE

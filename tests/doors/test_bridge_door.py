@@ -89,6 +89,10 @@ class Bridge:
         assert caught.value.error["suggestions"]
         return caught.value.status, str(caught.value)
 
+    async def left(self, name: str) -> None:
+        while self.links.find(name).connected:
+            await asyncio.sleep(0.01)
+
     def paired(self, install: str = INSTALL, wish: str = "") -> Key:
         return Key("secret", self.pairing.add(install, wish)[1], install)
 
@@ -370,6 +374,16 @@ async def test_a_secret_is_good_for_its_own_browser_only(bridge: Bridge):
         told = await greet(one, install=OTHER)
         assert (told["type"], told["payload"]["code"]) == ("refused", "unauthorized")
         assert await closed_with(one) == 4403
+
+
+async def test_a_browser_that_is_paired_anew_under_another_name_has_that_one_only(bridge: Bridge):
+    async with bridge.visit(bridge.paired(wish="work")) as one:
+        await greet(one)
+    await asyncio.wait_for(bridge.left("work"), 5)
+    async with bridge.visit(bridge.code()) as one:
+        assert (await greet(one, name="Home"))["payload"]["name"] == "home"
+        assert [link.name for link in bridge.links] == ["home"]
+        assert [(paired.name, paired.port) for paired in bridge.pairing.browsers()] == [("home", bridge.port)]
 
 
 async def test_another_browser_of_the_same_name_gets_another(bridge: Bridge):

@@ -137,10 +137,15 @@ async def test_it_finds_a_restarted_daemon_and_then_lets_go_of_one_that_stays_aw
             assert await desk.number(made["tabId"]) == 42
         await desk.verb("attach", tabId=made["tabId"])
         assert (await desk.state())["attachedTabs"] == 1
+        kept = await desk.verb("open", url="about:blank")
+        await popup.js(f"chrome.tabs.ungroup({kept['tabId']})")  # the person takes it
+        await desk.until(lambda: kept["tabId"] not in desk.link.tabs, "it is the person's")
     await popup.until("chrome.runtime.sendMessage({type: 'state'}).then(it => it.attachedTabs === 0)", 15)
     state = await desk.state()
-    assert (state["mode"], state["words"]) == ("off", "Pilothouse is not running")
-    await popup.js(f"chrome.tabs.remove({made['tabId']})")
+    assert (state["mode"], state["words"]) == ("off", f"No Pilothouse answers on port {port}")
+    assert "another port" in state["next"]
+    await popup.until(f"chrome.tabs.query({{}}).then(all => all.every(one => one.id !== {made['tabId']}))")
+    await popup.js(f"chrome.tabs.remove({kept['tabId']})")  # is there still
     await chrome.tell(popup, "unpair")
 
 

@@ -250,6 +250,7 @@ async def test_a_closed_tab_is_told(desk: Desk):
 async def test_a_title_that_never_rests_does_not_flood(desk: Desk, site: PageServer):
     made = await desk.verb("open", url=site.url("small.html"))
     tab = made["tabId"]
+    await desk.loaded(tab)
     await desk.verb("attach", tabId=tab)
     restless = "new Promise(done => { let n = 0; const line = new MessageChannel();"
     restless += "line.port1.onmessage = () => { document.title = ++n; n < 3000 ? line.port2.postMessage(0) : done() };"

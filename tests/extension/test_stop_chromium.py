@@ -97,6 +97,28 @@ async def test_it_stays_stopped_over_the_death_of_the_worker_until_it_is_allowed
     assert await desk.number(made["tabId"]) == 42
 
 
+IN_GROUP = "chrome.tabs.get(%d).then(tab => tab.groupId !== chrome.tabGroups.TAB_GROUP_ID_NONE)"
+
+
+async def test_tabs_that_agents_opened_stay_open_and_are_not_shared_again(desk: Desk, site: PageServer):
+    tabs = await working(desk, site)
+    _, own = await desk.tab(site.url("small.html"))
+    await desk.chrome.tell(desk.popup, "shareTab", tabId=own)
+    await desk.event("shared", own)
+    opening = f"void window.open('{site.url('form.html')}')"
+    await desk.cdp(tabs[0], "Runtime.evaluate", expression=opening, userGesture=True)
+    opened = (await desk.event("shared", openerTabId=tabs[0]))["tabId"]
+    assert await desk.popup.js(IN_GROUP % tabs[0])
+    await desk.chrome.tell(desk.popup, "stop")
+    for tab in (*tabs, opened):
+        await desk.popup.until(f"{IN_GROUP % tab}.then(is => !is)")
+    assert await desk.popup.js(IN_GROUP % own), "what the person put there stays there"
+    await desk.chrome.tell(desk.popup, "allow")
+    await desk.event("allowed")
+    await desk.until(lambda: own in desk.link.tabs, "the person's own tab is shared again")
+    assert [one["tabId"] for one in (await desk.verb("tabs"))["tabs"]] == [own]
+
+
 async def test_the_extension_itself_refuses_while_it_is_stopped(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     """Whatever a daemon asks that has not heard of it, also of what was under way."""
     monkeypatch.setattr(link_module, "_HARMLESS", {"ping", "open", "rules", "tabs"})

@@ -119,20 +119,34 @@ def test_each_browser_has_a_name_of_its_own(pairing: Pairing):
     assert names == ["chrome", "chrome-2", "chrome-3"]
 
 
-def test_a_browser_that_is_paired_again_takes_the_name_that_is_wished_for_now(pairing: Pairing):
-    pairing.add(OTHER, "home")
-    assert [pairing.add(INSTALL, wish)[0].name for wish in ("work", "", "Office", "home", "home")] == [
-        "work", "work", "office", "home-2", "home-2"
-    ]  # fmt: skip
-    assert [one.name for one in pairing.browsers()] == ["home", "home-2"]
-
-
-def test_the_same_browser_paired_again_keeps_its_name_and_loses_its_old_secret(pairing: Pairing):
+@pytest.mark.parametrize("wish", ["work", "Work!", "", " "])
+def test_the_same_browser_paired_again_keeps_its_name_and_loses_its_old_secret(pairing: Pairing, wish: str):
+    pairing.add(OTHER, "work")
     first, old = pairing.add(INSTALL, "work")
-    again, new = pairing.add(INSTALL, "")
-    assert again.name == first.name
+    again, new = pairing.add(INSTALL, wish)
+    assert again.name == first.name == "work-2"
     assert pairing.secret(INSTALL) == new != old
-    assert len(pairing.browsers()) == 1
+    assert len(pairing.browsers()) == 2
+
+
+@pytest.mark.parametrize(
+    ("wish", "name"), [("Other name", "other-name"), ("work-shop", "work-shop"), ("Home", "home-2")]
+)
+def test_it_gets_another_name_when_its_person_says_one(pairing: Pairing, wish: str, name: str):
+    pairing.add(OTHER, "home")
+    pairing.add(INSTALL, "work")
+    assert pairing.add(INSTALL, wish)[0].name == name
+    assert [one.name for one in pairing.browsers()] == ["home", name]
+
+
+def test_the_port_at_which_it_was_paired_is_kept(pairing: Pairing, tmp_path: Path):
+    pairing.add(INSTALL, "work", 8777)
+    assert [one.port for one in pairing_module.kept(tmp_path)] == [8777]
+    pairing.add(INSTALL, "", 9000)
+    assert [(one.name, one.port) for one in Pairing(tmp_path).browsers()] == [("work", 9000)]
+    file = tmp_path / "browsers.json"
+    file.write_text(file.read_text().replace('"port": 9000', '"other": 1'))  # of a version that did not keep it
+    assert [one.port for one in pairing_module.kept(tmp_path)] == [0]
 
 
 def test_what_is_forgotten_stays_out(pairing: Pairing):
@@ -169,12 +183,12 @@ def test_a_file_nobody_can_read_says_what_to_do(tmp_path: Path, kept: object):
         Pairing(tmp_path)
     assert "pair them again" in caught.value.suggestions[0]
     with pytest.raises(Failure):
-        pairing_module.count(tmp_path)
+        pairing_module.kept(tmp_path)
 
 
 def test_only_a_file_of_this_users_is_read(pairing: Pairing, tmp_path: Path):
     pairing.add(INSTALL, "work")
-    assert pairing_module.count(tmp_path) == 1
+    assert [one.name for one in pairing_module.kept(tmp_path)] == ["work"]
     (tmp_path / "browsers.json").rename(tmp_path / "elsewhere.json")
     (tmp_path / "browsers.json").symlink_to(tmp_path / "elsewhere.json")
     with pytest.raises(Failure):

@@ -247,6 +247,32 @@ def test_a_denial_names_the_rule_and_the_line():
     assert "click: no rule names shop.test" in problem.message
     assert problem.details == {"rule": "template locked", "line": '[[rules]]\nhost = "shop.test"\nwrite = true'}
     assert not any("shop.test" in one for one in problem.suggestions)  # hosts come from pages
+    assert "`pilothouse policy allow HOST --write`" in problem.suggestions[0]
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [("http://127.0.0.1:8000/", "127.0.0.1:8000"), ("http://localhost/", "localhost"), ("http://[::1]:9/", "[::1]:9")],
+)
+def test_what_runs_on_this_machine_is_denied_in_own_chrome_with_the_command_that_allows_it(url: str, host: str):
+    (said,) = ask("", url, Access.VISIT, browser="extension")
+    problem = denial(said, "navigate")
+    assert "private network" in problem.message
+    assert f"`pilothouse policy allow {host}`" in problem.suggestions[0]
+    allowed = f'[[rules]]\nhost = "{host}"'
+    assert ask(allowed, url, Access.VISIT, browser="extension")[0].verdict == "allow"
+
+
+def test_what_no_rule_can_open_suggests_none():
+    for text in ("", '[[rules]]\nhost = "chrome:"'):
+        (said,) = ask(text, "chrome://settings/", Access.VISIT, browser="extension")
+        assert (said.verdict, said.line) == ("deny", "")
+        assert denial(said).suggestions == ["nothing can allow it"]
+
+
+def test_a_page_that_has_not_come_yet_is_no_dead_end():
+    (said,) = ask("", "http://*/", Access.READ, browser="extension")
+    assert "wait until the page has loaded" in denial(said).suggestions[0]
 
 
 async def test_a_denial_ends_the_call_and_what_is_allowed_asks_nobody():

@@ -27,13 +27,14 @@ from pilothouse.result import plain_url, quoted
 
 DEFAULT_BUDGET = 2500
 DIFF_SHARE = 0.4
+SMALL_DIFF = 200  # characters that are shown as a difference of however small a page
 MOST_PAIRS = 100_000  # 316 repeating lines on either side keep the matcher busy for 0.3 s, 1,000 for 10 s
 FRAME_TIMEOUT_S = 3.0
 PAGE_TIMEOUT_S = 20.0
 MAX_FRAME_DEPTH = 5
 MOST_SKIPPED = 20
 WHOLE = "(too much has changed for a difference: the whole page)"
-SHORT = "(the whole page: it is hardly longer than what has changed)"
+SHORTER = "(the whole page, which is shorter than what has changed)"
 
 Lines = list[tuple[int, str]]
 
@@ -259,7 +260,7 @@ def _changes(part: _Part, changed: list[str], budget: int) -> Snapshot:
 
 
 def _difference(seen: Seen, lines: list[str]) -> list[str] | str:
-    """Changed lines with `+` and `-`; or why there are none, which is empty when there is nothing to compare with."""
+    """Changed lines with `+` and `-`; or why the whole page is shown, empty when there is nothing to compare with."""
     if not seen.lines:
         return ""
     head = _alike(seen.lines, lines)
@@ -272,10 +273,10 @@ def _difference(seen: Seen, lines: list[str]) -> list[str] | str:
         if kind != "equal":
             changed += [f"- {line.strip()}" for line in old[a:b]]
             changed += [f"+ {line.strip()}" for line in new[c:d]]
-    whole, size = sum(len(line) for line in lines), sum(len(line) for line in changed)
-    if size <= max(DIFF_SHARE * whole, 200):
+    whole, part = (sum(len(line) for line in some) for some in (lines, changed))
+    if part <= max(DIFF_SHARE * whole, SMALL_DIFF):
         return changed
-    return SHORT if len(new) <= len(lines) / 2 else WHOLE
+    return SHORTER if DIFF_SHARE * whole < SMALL_DIFF and part > whole else WHOLE
 
 
 def _alike(old: Iterable[str], new: Iterable[str]) -> int:

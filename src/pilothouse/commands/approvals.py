@@ -232,8 +232,6 @@ def described(question: Entry) -> str:
     risk = paint(question["risk"], _COLOURS.get(question["risk"], DIM), sys.stdout)
     head = f"{paint(question['id'], BOLD, sys.stdout)}  {plain(question['tool'])}  risk {risk}"
     lines = [head, f"  rule     {plain(question['rule'])}"]
-    if question.get("limits"):
-        lines.append(f"  limits   {plain(question['limits'])}")
     if question["why"]:
         lines.append(f"  why      {plain(question['why'])}")
     for aim in question["aims"]:
@@ -246,6 +244,8 @@ def described(question: Entry) -> str:
     lines += [f"  page     {_quoted(url)}" for url in question["urls"]]
     lines += [f"  {plain(name):<8} {_quoted(value)}" for name, value in question["args"].items()]
     lines.append(f"  asked by the key {plain(question['caller'])}{_where(question)}")
+    if question.get("limits"):
+        lines.append(f"  limits   {plain(question['limits'])}")
     if question.get("scopes"):
         lines.append(f"  allow    {_reaches(question)}")
     if "expires_in_s" in question:

@@ -25,7 +25,7 @@ import pilothouse
 from pilothouse import __version__, instance
 from pilothouse.commands import person
 from pilothouse.commands.clients import CLIENTS, Unreadable
-from pilothouse.commands.extension import folder
+from pilothouse.commands.extension import back_from, elsewhere, folder
 from pilothouse.commands.show import BOLD, DIM, RED, YELLOW, paint
 from pilothouse.config import Config, load
 from pilothouse.errors import Failure
@@ -70,8 +70,15 @@ def doctor(as_json: bool) -> int:
             json.dumps({"ok": not failed, "version": __version__, "checks": [one._asdict() for one in findings]})
         )
     else:
-        click.echo(f"{failed} of {len(findings)} checks failed" if failed else "all is well")
+        click.echo(_last_line(findings))
     return 1 if failed else 0
+
+
+def _last_line(findings: list[Finding]) -> str:
+    if failed := sum(one.state == "fail" for one in findings):
+        return f"{failed} of {len(findings)} checks failed"
+    warned = ", ".join(one.check for one in findings if one.state == "warn")
+    return f"no check failed; worth a look: {warned}" if warned else "all is well"
 
 
 def examine() -> Iterator[Finding]:
@@ -110,13 +117,21 @@ def _policy(patient: Patient) -> Iterator[Finding]:
 
 
 def _browsers(patient: Patient) -> Iterator[Finding]:
-    """The file of paired browsers: with a bad one no daemon starts."""
-    from pilothouse.guard.pairing import FILE, count
+    """The file of paired browsers: with a bad one no daemon starts. Of one that runs `_extension` tells."""
+    from pilothouse.guard.pairing import FILE, kept
 
     try:
-        yield Finding(FILE, "ok", f"{count(patient.home)} paired")
+        paired = kept(patient.home)
     except Failure as failure:
         yield Finding(FILE, "fail", failure.message, "; ".join(failure.suggestions))
+        return
+    port, found = patient.config.server.port, f"{len(paired)} paired"
+    astray = [one for one in paired if port and one.port not in (0, port)]
+    if not astray or instance.published(str(patient.home)):
+        yield Finding(FILE, "ok", found)
+        return
+    where = [f"{one.name} looks for the daemon on port {one.port}, not on {port}" for one in astray]
+    yield Finding(FILE, "warn", "; ".join([found, *where]), back_from(astray[0].port))
 
 
 def _python() -> Iterator[Finding]:
@@ -364,15 +379,18 @@ def _extension(patient: Patient) -> Iterator[Finding]:
     if not told["browsers"]:
         yield Finding("extension", "note", "no browser is paired: `pilothouse extension pair`, docs/extension.md")
     for one in told["browsers"]:
-        yield _own_browser(one)
+        yield _own_browser(one, told["port"])
 
 
-def _own_browser(one: dict[str, Any]) -> Finding:
+def _own_browser(one: dict[str, Any], port: int) -> Finding:
     name = f"extension in {one['name']}"
+    if where := elsewhere(one, port):
+        return Finding(name, "warn", where, back_from(one["port"]))
     if one["state"] == "stopped":
-        return Finding(name, "note", "the person stopped everything; its popup allows it again")
+        return Finding(name, "warn", "the person stopped everything there", "press `Allow again` in its popup")
     if one["state"] == "gone":
-        return Finding(name, "note", "not connected: Chrome is closed, or its extension is off or was removed")
+        fix = f"open Chrome, and its popup says more; or `pilothouse extension forget {one['name']}`"
+        return Finding(name, "warn", "not connected: Chrome is closed, or its extension is off or was removed", fix)
     found = f"{one['state']}, version {person.plain(one['version'])}, shares {one['tabs']} tabs"
     if one["version"] != __version__:
         fix = "reload it in chrome://extensions, or update Pilothouse and restart its daemon"

@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,6 +25,8 @@ Entry = dict[str, Any]
 
 LOOK_S = 0.3
 USUAL_PORT = 8777
+_NEXT = """Agents use it with `pilothouse mcp --extension`; `pilothouse install CLIENT --extension` sets that up.
+What they want to do there asks you first: `pilothouse approvals --watch` shows it, and a key answers."""
 _STATES = {"connected": "connected", "away": "coming back", "gone": "not connected", "stopped": "stopped by the person"}
 
 
@@ -71,7 +74,7 @@ def _wait(before: dict[str, float], seconds: float) -> int:
     while time.monotonic() < end:
         for one in _browsers():
             if before.get(one["name"]) != one["paired_at"]:
-                click.echo(f"\n{one['name']} is paired. Agents use it with `pilothouse mcp --extension`.")
+                click.echo(f"\n{one['name']} is paired. {_NEXT}")
                 return 0
         time.sleep(LOOK_S)
     return show.complain("nobody used the code", ["pilothouse extension pair  # makes a new one"])
@@ -85,7 +88,7 @@ def list_command(as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(told))
         return 0
-    lines = [_line(one) for one in told["browsers"]] + ([told["misfit"]] if told["misfit"] else [])
+    lines = [_line(one, told["port"]) for one in told["browsers"]] + ([told["misfit"]] if told["misfit"] else [])
     click.echo("\n".join(lines) or "no browser is paired; `pilothouse extension pair` pairs one")
     return 0
 
@@ -101,14 +104,36 @@ def forget(name: str, as_json: bool) -> int:
 
 
 @extension.command()
-@click.argument("name")
+@click.argument("name", required=False)
 @_command
-def stop(name: str, as_json: bool) -> int:
-    """Stop everything that agents do in a browser, as its popup does. Only its popup allows them again."""
-    told = person.ask("POST", f"{_place(name)}/stop", {})
-    later = "" if told["told"] else "; its extension has not answered, and is told as soon as it does"
-    click.echo(json.dumps(told) if as_json else f"everything in {name} is stopped{later}")
+def stop(name: str | None, as_json: bool) -> int:
+    """Stop everything that agents do in a browser, without NAME in all, as the popup does. Only a browser's popup
+    allows them again."""
+    if name:
+        told = _stopped(name)
+        click.echo(json.dumps(told) if as_json else _is_stopped(told))
+        return 0
+    all_told = _stop_all()
+    lines = "\n".join(map(_is_stopped, all_told)) or "no browser is paired: there is nothing to stop"
+    click.echo(json.dumps({"stopped": all_told}) if as_json else lines)
     return 0
+
+
+def _stopped(name: str) -> Entry:
+    return person.ask("POST", f"{_place(name)}/stop", {})
+
+
+def _stop_all() -> list[Entry]:
+    """All at once: a browser that does not answer, or cannot be stopped, keeps no other one running."""
+    names = [one["name"] for one in _browsers()]
+    with ThreadPoolExecutor(max(len(names), 1)) as pool:
+        stopping = [pool.submit(_stopped, name) for name in names]
+    return [one.result() for one in stopping]
+
+
+def _is_stopped(told: Entry) -> str:
+    later = "" if told["told"] else "; its extension has not answered, and is told as soon as it does"
+    return f"everything in {told['stopped']} is stopped{later}"
 
 
 @extension.command()
@@ -174,8 +199,23 @@ def _place(name: str) -> str:
     return f"/api/extension/browsers/{quote(name, safe='')}"
 
 
-def _line(one: Entry) -> str:
+def elsewhere(one: Entry, port: int) -> str:
+    """Of a browser that is not here because it looks for the daemon at another port; else empty."""
+    is_here = one["state"] in ("connected", "away") or one.get("version")
+    return "" if is_here or one["port"] in (0, port) else f"paired on port {one['port']}, the daemon is on {port}"
+
+
+def back_from(port: int) -> str:
+    """What a person can do about `elsewhere`."""
+    return (
+        f"set server.port = {port} in config.toml and restart the daemon, or forget it in its popup and pair it again"
+    )
+
+
+def _line(one: Entry, port: int) -> str:
     parts: list[str] = [one["name"], _STATES.get(one["state"], "")]
+    if where := elsewhere(one, port):
+        parts.append(f"{where}: {back_from(one['port'])}")
     if one["state"] in ("connected", "stopped") and one.get("version"):  # else it was not seen since the daemon began
         shared = {"tab": "tab by tab", "group": "its group", "all": "all tabs"}.get(one["share"], "")
         parts += [f"shares {shared}: {one['tabs']} now", f"extension {person.plain(one['version'])}"]

@@ -22,18 +22,33 @@ BACKUP = ".before-pilothouse"
 @click.argument("client", type=click.Choice(list(CLIENTS)))
 @click.option("--tools", default="", help="Tools to list: core, all, or names and groups with commas.")
 @click.option("--profile", default="", help="Sessions in this browser profile.")
+@click.option(
+    "--extension",
+    is_flag=False,
+    flag_value="",
+    metavar="[NAME]",
+    help="Sessions in your own Chrome, through the extension; NAME when several are paired.",
+)
 @click.option("--headed", is_flag=True, help="Browsers with a window.")
 @click.option("--project", is_flag=True, help="Into the project in the current directory, not for the whole user.")
 @click.option("--print", "only_print", is_flag=True, help="Only print what would be written.")
 @click.option("--undo", is_flag=True, help="Take our entry out again, or put back what stood in its place.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def install(
-    client: str, tools: str, profile: str, headed: bool, project: bool, only_print: bool, undo: bool, yes: bool
+    client: str,
+    tools: str,
+    profile: str,
+    extension: str | None,
+    headed: bool,
+    project: bool,
+    only_print: bool,
+    undo: bool,
+    yes: bool,
 ) -> int:
     """Connect an MCP client: write Pilothouse into its configuration."""
     one = CLIENTS[client]
-    flags = [*(["--tools", tools] if tools else []), *(["--profile", profile] if profile else [])]
-    entry = one.entry(own_command(), ["mcp", *flags, *(["--headed"] if headed else [])], own_environment())
+    flags = _flags(tools, profile, extension, headed)
+    entry = one.entry(own_command(), ["mcp", *flags], own_environment())
     if only_print:
         click.echo(one.alone(entry), nl=False)
         return 0
@@ -46,6 +61,15 @@ def install(
         click.echo(one.alone(entry), nl=False)
         return 1
     return _change(one, path, before, after, undo=undo, yes=yes, project=project)
+
+
+def _flags(tools: str, profile: str, extension: str | None, headed: bool) -> list[str]:
+    if profile and extension is not None:
+        raise click.UsageError("--profile and --extension exclude each other")
+    flags = [*(["--tools", tools] if tools else []), *(["--profile", profile] if profile else [])]
+    if extension is not None:
+        flags += ["--extension", extension] if extension else ["--extension"]
+    return [*flags, *(["--headed"] if headed else [])]
 
 
 def own_command() -> str:

@@ -84,15 +84,31 @@ def check(file: str | None, as_json: bool) -> int:
 @policy.command()
 @click.argument("url")
 @click.option("--tool", default="", help="As if this tool were called there; else reading, changing, sensitive acts.")
-@click.option("--browser", default="isolated", type=click.Choice(["isolated", "profile", "extension", "remote"]))
+@click.option(
+    "--browser",
+    type=click.Choice(["isolated", "profile", "extension", "remote"]),
+    help="Without it: isolated, and your own Chrome too if one is paired.",
+)
 @click.option("--mode", default="auto", type=click.Choice(MODES), help="Of the session.")
 @_command
-def test(url: str, tool: str, browser: str, mode: str, as_json: bool) -> int:
+def test(url: str, tool: str, browser: str | None, mode: str, as_json: bool) -> int:
     """What would happen at URL?"""
-    asked = {"url": url, "tool": tool.replace("-", "_"), "browser": browser, "mode": mode}
-    told = person.ask("POST", "/api/policy/test", asked) if _runs() else _explained(asked)
+    asked = {"url": url, "tool": tool.replace("-", "_"), "browser": browser or "isolated", "mode": mode}
+    told = _tested(asked)
+    if not browser and _has_own_chrome():
+        told["own_chrome"] = _tested(asked | {"browser": "extension"})
     click.echo(json.dumps(told) if as_json else _said(told))
     return 0
+
+
+def _tested(asked: Entry) -> Entry:
+    return person.ask("POST", "/api/policy/test", asked) if _runs() else _explained(asked)
+
+
+def _has_own_chrome() -> bool:
+    from pilothouse.guard.pairing import kept
+
+    return bool(kept(Path(directory())))
 
 
 @policy.command()
@@ -271,7 +287,14 @@ _RISKY = {
 
 
 def _said(told: Entry) -> str:
-    lines = [told["url"]]
+    if own := told.get("own_chrome"):
+        both = "isolated browser:", *_verdicts(told), "your own Chrome:", *_verdicts(own)
+        return "\n".join([told["url"], *both])
+    return "\n".join([told["url"], *_verdicts(told)])
+
+
+def _verdicts(told: Entry) -> list[str]:
+    lines: list[str] = []
     for name, decisions in told["says"].items():
         for one in decisions:
             why = f": {one['why']}" if one["why"] else ""
@@ -281,4 +304,4 @@ def _said(told: Entry) -> str:
                 lines += [f"    {line}" for line in one["line"].splitlines()]
         for risk, verdict in told["riskier"].get(name, {}).items():
             lines.append(f"    but {_VERDICTS[verdict]} where what it acts on has {risk} risk ({_RISKY[risk]})")
-    return "\n".join(lines)
+    return lines

@@ -53,6 +53,7 @@ class BridgeDoor:
     def __init__(self, pairing: Pairing, links: Links, record: Record, *, port: int) -> None:
         self._pairing = pairing
         self._handshake = Handshake(pairing, port)
+        self._port = port
         self._links = links
         self._record = record
         self._tries = Rates(TRIES_PER_MINUTE)
@@ -156,13 +157,15 @@ class BridgeDoor:
                 before = self._pairing.of(hello.install)
                 if before:
                     await self._refuse_second(before)
-                paired, secret = await asyncio.to_thread(self._pairing.add, hello.install, hello.name)
+                paired, secret = await asyncio.to_thread(self._pairing.add, hello.install, hello.name, self._port)
             except Failure as failure:
                 await _refuse(socket, failure.code, failure.message)
                 return
             if before and before.name != paired.name:
                 self._links.forget(before.name, before.install)  # nobody goes on under a name that is no more
             self._record.note("browser_paired", name=paired.name, install=paired.install)
+            if before and before.name != paired.name:
+                self._links.forget(before.name, before.install)
             came = await self._admitted(socket, paired, hello, secret)
         if came:
             await self._stay(came, paired)

@@ -37,7 +37,8 @@ def extension_routes(
     async def browsers(request: Request) -> Shown:
         await links.arrivals()
         told = [_shown(one, links.named(one.name), pairing.owes_stop(one.install)) for one in pairing.browsers()]
-        return {"browsers": told, "version": __version__, "extension_id": EXTENSION_ID, "misfit": bridge.misfit}
+        house = {"version": __version__, "port": port, "extension_id": EXTENSION_ID, "misfit": bridge.misfit}
+        return {"browsers": told, **house}
 
     async def forget(request: Request) -> Shown:
         name: str = request.path_params["name"]
@@ -92,7 +93,7 @@ async def _answered(request: Request, only: PersonOnly, work: Callable[[Request]
 
 def _shown(paired: Paired, link: Link | None, owes_stop: bool) -> Shown:
     state = link.state if link else "stopped" if owes_stop else "gone"
-    told: Shown = {"name": paired.name, "paired_at": paired.paired_at, "state": state}
+    told: Shown = {"name": paired.name, "paired_at": paired.paired_at, "port": paired.port, "state": state}
     if link:
         told |= {
             "version": link.version,

@@ -11,7 +11,7 @@ import msgspec
 
 from pilothouse.guard.address import forbidden, is_local_name, is_loopback, is_metadata_name, literal
 from pilothouse.guard.patterns import LISTABLE, NOWHERE, Place, is_private, place_of, read_pattern
-from pilothouse.guard.question import CHANGES, Decision, Risk, Verdict
+from pilothouse.guard.question import CHANGES, UNTOLD, Decision, Risk, Verdict
 from pilothouse.guard.rules import Rule, Rules
 from pilothouse.tool import Access
 
@@ -65,9 +65,9 @@ class Judge:
         self.rules = rules
         self.template = template_of(rules, browser)
         self.mode = narrowed(rules.mode, mode)
+        self._is_the_persons = browser == "extension"
         self._column = TEMPLATES[self.template]
         self.own_ports = own_ports
-        self._is_persons = browser == "extension"
 
     @property
     def hosts(self) -> Verdict:
@@ -78,7 +78,7 @@ class Judge:
     def judge(self, url: str, access: Access, risk: Risk = "none", why: str = "") -> Decision:
         place = place_of(url)
         if place is None:
-            return Decision("deny", "built in", why="where the page is cannot be told")
+            return Decision("deny", "built in", why=UNTOLD)
         if place == NOWHERE:
             return self._act(None, place, access, risk, why, Decision("allow", self._by_template))
         if refused := self._never(place):
@@ -116,8 +116,8 @@ class Judge:
     def _scheme(self, place: Place) -> Decision | None:
         if place.scheme not in LISTABLE:
             return _never(f"{place.scheme}: addresses are never opened")
-        if place.scheme == "chrome" and self._is_persons:
-            return _never("Chrome's own pages are closed to agents in the person's Chrome, whatever a rule says")
+        if place.scheme == "chrome" and self._is_the_persons:  # the extension refuses it, whatever we say
+            return _never("Chrome's own pages are never opened in the person's own Chrome")
         if self.rules.of(place) is None:
             why = f"{place.scheme}: addresses are opened only if a rule names them"
             return Decision("deny", "built in", why=why, line=_table(f"{place.scheme}:"))

@@ -38,11 +38,13 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 
 class Paired(msgspec.Struct, frozen=True):
-    """What is kept of a browser. `install` is what its extension called itself when it was first loaded."""
+    """What is kept of a browser. `install` is what its extension called itself when it was first loaded. It looks for
+    the daemon at `port` and nowhere else; 0: nobody wrote it down."""
 
     name: str
     install: str
     paired_at: float
+    port: int = 0
 
 
 class _Kept(msgspec.Struct):
@@ -114,16 +116,16 @@ class Pairing:
             raise _refused("no pairing code is open: each is good for one browser and five minutes")
         return self._open
 
-    def add(self, install: str, wish: str) -> tuple[Paired, str]:
-        """A browser that brought a good code, and its secret. One that was paired before and wishes for no other name
-        keeps its own."""
+    def add(self, install: str, wish: str, port: int = 0) -> tuple[Paired, str]:
+        """A browser that brought a good code, and its secret. One that was paired before keeps its name, unless its
+        person wishes another one now."""
         with self._changing:
             before = self.of(install)
             others = [one for one in self._kept.browsers if one is not before]
-            taken = {one.name for one in others}
-            name = before.name if before and not wish.strip() else _free_name(wish, taken)
+            stays = before and (not wish.strip() or _is_called(before.name, wish))
+            name = before.name if before and stays else _free_name(wish, {one.name for one in others})
             secret = secrets.token_urlsafe(32)
-            made = Paired(name, install, time.time())
+            made = Paired(name, install, time.time(), port)
             self._save(_Kept([*others, made], self._kept.secrets | {install: secret}, self._kept.stopping))
         return made, secret
 
@@ -179,9 +181,9 @@ class Pairing:
         known.know(self._path, {f"secret of {names[install]}": it for install, it in self._kept.secrets.items()})
 
 
-def count(home: Path) -> int:
-    """How many are paired, by the file alone; `Failure` when no daemon would start with it."""
-    return len(_load(home / FILE).browsers)
+def kept(home: Path) -> list[Paired]:
+    """Which are paired, by the file alone; `Failure` when no daemon would start with it."""
+    return _load(home / FILE).browsers
 
 
 def _load(path: Path) -> _Kept:
@@ -207,8 +209,18 @@ def stretched(code: str, salt: str) -> bytes:
 
 def _free_name(wish: str, taken: set[str]) -> str:
     """A word that can be typed: `Anna's Chrome` is anna-s-chrome; the second chrome is chrome-2."""
-    base = _NOT_IN_NAMES.sub("-", wish.lower()).strip("-")[:24].strip("-") or "chrome"
+    base = _plain_name(wish)
     return next(name for name in (base, *(f"{base}-{n}" for n in range(2, MOST + 2))) if name not in taken)
+
+
+def _plain_name(wish: str) -> str:
+    return _NOT_IN_NAMES.sub("-", wish.lower()).strip("-")[:24].strip("-") or "chrome"
+
+
+def _is_called(name: str, wish: str) -> bool:
+    """Whether this name was given for that wish; another browser may have had it first."""
+    base = _plain_name(wish)
+    return name == base or (name.startswith(f"{base}-") and name.removeprefix(f"{base}-").isdigit())
 
 
 def _refused(why: str) -> Failure:

@@ -92,10 +92,7 @@ def _digest(parts: list[Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-OWN_CHROME = (
-    "This is your own Chrome: what its pages load is held only by Chrome's rules in tabs that agents use; "
-    "shared and service workers, and the first request of a new window, are not held."
-)
+OWN_CHROME = "your own Chrome: requests of workers, and the first one of a new window, are not held"
 
 
 class Waiter:

@@ -3,6 +3,7 @@
 Above: the gate and the network boundary ask, policy answers, approvals and the log tell people. Below: tool, errors.
 """
 
+import re
 from typing import Any, Literal
 
 import msgspec
@@ -45,6 +46,10 @@ class Question(msgspec.Struct, frozen=True):
 
 
 CHANGES = " (changes)"
+UNTOLD = "where the page is cannot be told"
+_NEW_RULE = re.compile(r'\[\[rules\]\]\nhost = "([^"]*)"(\nwrite = true)?')
+# Names come from pages, and no suggestion has words of theirs; a number, or this one name, says nothing else.
+_NUMBER = re.compile(r"(localhost|[0-9.]+|\[[0-9a-f:.]+\])(:[0-9]+)?")
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -78,10 +83,22 @@ def denial(decision: Decision, what: str = "") -> Failure:
     """A decision against it, as what the caller is told: the rule, and what a person could write."""
     why = decision.why or f"{decision.rule} forbids it"
     details = {"rule": decision.rule} | ({"line": decision.line} if decision.line else {})
+    return Failure("denied", f"{what}: {why}" if what else why, details=details, suggestions=_next_steps(decision))
+
+
+def _next_steps(decision: Decision) -> list[str]:
+    if decision.why == UNTOLD:
+        return ["wait until the page has loaded, then try again", "navigate leads elsewhere"]
+    if not decision.line:
+        return ["nothing can allow it"]
     hint = "only a person can change that, by what details.line shows, in policy.toml"
-    return Failure(
-        "denied",
-        f"{what}: {why}" if what else why,
-        details=details,
-        suggestions=[hint, "do without it, or ask your person"] if decision.line else ["nothing can allow it"],
-    )
+    return [f"{hint}{_command(decision.line)}", "do without it, or ask your person"]
+
+
+def _command(line: str) -> str:
+    """What writes that line, if it is a rule of its own."""
+    rule = _NEW_RULE.fullmatch(line)
+    if rule is None:
+        return ""
+    host = rule[1] if _NUMBER.fullmatch(rule[1]) else "HOST"
+    return f", or by `pilothouse policy allow {host}{' --write' if rule[2] else ''}`"

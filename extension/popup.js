@@ -33,6 +33,7 @@ function show(told) {
   part('pairing').hidden = state.paired && !state.pairAgain;
   part('sharing').hidden = !state.paired || isStopped;
   part('unpair').hidden = !state.paired;
+  part('panel').hidden = !state.paired;
   part('versions').textContent = versions(state);
   if (document.activeElement !== part('wish') && !part('wish').value) part('wish').value = state.wish;
   for (const radio of document.getElementsByName('mode')) {
@@ -74,6 +75,11 @@ part('stop').addEventListener('click', () => ask({ type: 'stop' }));
 part('allow').addEventListener('click', () => ask({ type: 'allow' }));
 part('retry').addEventListener('click', () => ask({ type: 'retry' }));
 part('unpair').addEventListener('click', () => ask({ type: 'unpair' }));
+part('panel').addEventListener('click', async () => {
+  const { id } = await chrome.windows.getCurrent();
+  if (id !== undefined) await chrome.sidePanel.open({ windowId: id });
+  globalThis.close();
+});
 part('share').addEventListener('click', () => {
   if (tab) void ask({ type: tab.shared ? 'unshareTab' : 'shareTab', tabId: tab.tabId });
 });

@@ -17,7 +17,7 @@ from pilothouse import __version__
 T = TypeVar("T")
 
 TICK_S = 30.0
-BRIDGE_PATH = "/bridge"
+BROWSERS = ("/bridge", "/signaling")  # where a person's Chrome comes by itself
 _log = logging.getLogger(__name__)
 
 
@@ -43,7 +43,7 @@ class Presence:
         """The same application; a client that comes and goes between two looks is noticed too."""
 
         async def noticing(scope: Scope, receive: Receive, send: Send) -> None:
-            if scope.get("path") != BRIDGE_PATH:
+            if scope.get("path") not in BROWSERS:
                 self._last_seen = time.monotonic()
             await app(scope, receive, send)
 

@@ -60,6 +60,7 @@ class Owner(Protocol):
 
 class Context:
     limits = ""  # what of the policy cannot be held here
+    elsewhere = False  # on another machine, where our paths mean nothing
 
     def __init__(self, browser: "Browser", context_id: str, gateway: Gateway) -> None:
         self.id = self.key = context_id

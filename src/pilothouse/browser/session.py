@@ -15,6 +15,7 @@ from pilothouse.browser.border import Border
 from pilothouse.browser.browser import Context
 from pilothouse.browser.files import Folder
 from pilothouse.browser.intercept import Rules
+from pilothouse.browser.pause import Pause
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stream import Line, Stream, Wanted
 from pilothouse.browser.tab import Tab
@@ -71,6 +72,8 @@ class Session:
         self.closed = False
         self.current: Tab | None = None
         self.rules = Rules()
+        self.pause = Pause()
+        self.watched = 0  # by people: how many pictures of it are shown
         self._terms = terms
         self._take = take
         self._border = border
@@ -110,7 +113,7 @@ class Session:
 
     @property
     def occupied(self) -> bool:
-        return bool(self.busy or self._streams)
+        return bool(self.busy or self._streams or self.watched)
 
     @property
     def absence(self) -> Failure | None:
@@ -140,7 +143,7 @@ class Session:
                 self._name(tab)
             self.current = context.foremost()
             if again and self.current:
-                lost = "its tabs are" if self.options.profile else "tabs and cookies are"
+                lost = "its tabs are" if self.options.browser in ("profile", "extension") else "tabs and cookies are"
                 self.report("browser", self.current.name, f"the browser ended and was started anew: {lost} gone")
 
     def has_tab(self, name: str) -> bool:
@@ -198,6 +201,7 @@ class Session:
 
     async def close(self) -> None:
         self.closed = True
+        self.pause.give_back()  # whoever waits learns that it is gone
         for stream in tuple(self._streams):
             stream.end()
         if self._border:

@@ -16,7 +16,19 @@ from pilothouse.errors import Failure
 from pilothouse.guard.rates import Rates
 
 PERSON = "person"
-PERSONS = ("/api/approvals", "/api/grants", "/api/policy", "/api/secrets", "/api/sessions")  # what these begin with
+# What these begin with.
+PERSONS = (
+    "/api/activity",
+    "/api/approvals",
+    "/api/cocoons",
+    "/api/dashboard",
+    "/api/extension",
+    "/api/grants",
+    "/api/live",
+    "/api/policy",
+    "/api/secrets",
+    "/api/sessions",
+)
 TRIES_PER_MINUTE = 600
 
 

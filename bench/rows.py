@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from bench import relayed, sluiced
+from bench import afar, relayed, sluiced
 from bench.driver import ASKING, POLICY, Cannot, Driver, Ours, Spot
 from bench.tokens import count_tokens
 
@@ -285,6 +285,13 @@ def extension_cost(driver: Driver, url: Url) -> float:
     return relayed.command_ms(url("small.html"))
 
 
+def grid_cost(driver: Driver, url: Url) -> float:
+    """What a CDP call takes longer through the hub and node of a Selenium Grid."""
+    if not isinstance(driver, Ours):
+        raise Cannot
+    return afar.command_ms()
+
+
 def memory(driver: Driver, url: Url) -> float:
     driver.navigate(url("small.html"))
     return driver.memory_mb()
@@ -311,6 +318,7 @@ ROWS = [
     Row("policy that asks, added to that", policy_load(ASKING), "%", limit=10),
     Row("policy, added to a call", policy_cost, limit=1, once=True),
     Row("extension, added to a CDP call", extension_cost, limit=2),
+    Row("Selenium Grid, added to a CDP call", grid_cost, limit=30),
     Row("back", back, ratio=1.6, limit=45),
     Row("wait for text, lateness", lateness, limit=6),
     Row("screenshot", screenshot, limit=40),

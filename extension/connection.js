@@ -1,7 +1,7 @@
 // The one WebSocket to the daemon: made anew whenever it breaks, kept alive by words of ours. Frames go out only while
 // it stands and the daemon has shown that it is ours; nothing waits here for a better time.
 
-import { isSame, meet } from './handshake.js';
+import { meet, proves } from './handshake.js';
 import { current, keepForNow, kept } from './memory.js';
 
 const FIRST_DELAY_MS = 100;
@@ -146,7 +146,7 @@ async function closed(own, socket, met) {
 /** The daemon may have gone after its first proof, and another program come: nothing is told before the second one.
  * @param {Attempt} own @param {unknown} data @param {string} right */
 async function greet(own, data, right) {
-  own.proven = isSame(proofIn(data), right);
+  own.proven = proves(data, right);
   if (!own.proven) {
     over(own, 'stranger');
     own.socket?.close();
@@ -156,15 +156,6 @@ async function greet(own, data, right) {
   if (own !== attempt) return;
   own.greeted = true;
   say({ type: 'hello', payload: ears.hello() });
-}
-
-/** @param {unknown} data @returns {unknown} */
-function proofIn(data) {
-  try {
-    return JSON.parse(String(data)).payload.proof;
-  } catch {
-    return undefined;
-  }
 }
 
 /** @param {Attempt} own @param {any} frame */

@@ -7,29 +7,41 @@ import { kept } from './memory.js';
 
 /** @typedef {import('./types').Claim} Claim */
 /** @typedef {import('./types').Met} Met */
+/** @typedef {import('./types').Door} Door */
 /** @typedef {import('./types').Why} Why */
 
 export const PROTOCOL = 1;
-const DOMAIN = 'pilothouse-bridge-1';
 const ROUNDS = 210_000; // of a code: it is short
 const ANSWER_MS = 3_000;
 const MAX_ANSWER = 4_096;
 const NUMBER = /^[\w-]{43}$/;
 
-/** @param {Claim} claim @returns {Promise<{why: Why, met?: Met}>} `met` when it is the daemon that we are paired with */
-export async function meet({ by, key, port }) {
+/**
+ * @param {Claim} claim @param {Door} [door] for whose socket our proof is to be good
+ * @returns {Promise<{why: Why, met?: Met}>} `met` when it is the daemon that we are paired with
+ */
+export async function meet({ by, key, port }, door = 'bridge') {
   const nonce = text(crypto.getRandomValues(new Uint8Array(32)));
   const { status, body } = await ask(port, { protocol: PROTOCOL, install: kept.install, nonce, by });
   const { nonce: theirs, proof, salt, connected } = body?.data ?? {};
   if (!NUMBER.test(theirs) || !NUMBER.test(proof)) return { why: whyNot(status, body) };
   const prove = await prover(await keyOf(by, key, String(salt)), [by, kept.install, nonce, theirs, String(port)]);
-  if (!isSame(proof, await prove('daemon'))) return { why: 'stranger' };
-  const protocols = [`pilothouse.${PROTOCOL}`, `pilothouse.proof.${theirs}.${await prove('extension')}`];
-  return { why: '', met: { protocols, first: await prove('socket'), connected: connected === true } };
+  if (!isSame(proof, await prove('bridge', 'daemon'))) return { why: 'stranger' };
+  const protocols = [`pilothouse.${PROTOCOL}`, `pilothouse.proof.${theirs}.${await prove(door, 'extension')}`];
+  return { why: '', met: { protocols, first: await prove(door, 'socket'), connected: connected === true } };
+}
+
+/** Whether the first frame on a socket is the daemon's second proof. @param {unknown} frame @param {string} right */
+export function proves(frame, right) {
+  try {
+    return isSame(JSON.parse(String(frame)).payload.proof, right);
+  } catch {
+    return false;
+  }
 }
 
 /** In constant time, as far as a script can. @param {unknown} given @param {string} right */
-export function isSame(given, right) {
+function isSame(given, right) {
   if (typeof given !== 'string' || given.length !== right.length) return false;
   let different = 0;
   for (let at = 0; at < right.length; at++) different |= given.charCodeAt(at) ^ right.charCodeAt(at);
@@ -89,11 +101,11 @@ async function keyOf(by, key, salt) {
 }
 
 /** Each part with its length before it, so that no two meetings read the same.
- * @param {BufferSource} key @param {string[]} meeting @returns {Promise<(role: string) => Promise<string>>} */
+ * @param {BufferSource} key @param {string[]} meeting @returns {Promise<(door: Door, role: string) => Promise<string>>} */
 async function prover(key, meeting) {
   const signer = await crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
-  return async (role) => {
-    const parts = [DOMAIN, role, ...meeting].map(bytes);
+  return async (door, role) => {
+    const parts = [`pilothouse-${door}-1`, role, ...meeting].map(bytes);
     const message = await new Blob(parts.flatMap((part) => [length(part), part])).arrayBuffer();
     return text(new Uint8Array(await crypto.subtle.sign('HMAC', signer, message)));
   };

@@ -10,7 +10,7 @@ export const PORT = 8777;
 export const kept = { install: '', wish: '', name: '', pairing: null, share: 'group', stopped: '' };
 
 /** @type {Current} */
-export const current = { hand: [], ours: [], openers: {}, downloads: [], notBefore: 0 };
+export const current = { hand: [], ours: [], openers: {}, downloads: [], notBefore: 0, debugged: {}, debugProxy: '' };
 
 /** Read both; the first life of all gives this install its name. */
 export async function recall() {

@@ -1,9 +1,11 @@
 // What our own popup may ask of the worker.
 
 import { retry, say } from './connection.js';
+import { status } from './debug.js';
 import { isForbidden } from './forbidden.js';
 import { keep, kept } from './memory.js';
 import { pair, unpair } from './pairing.js';
+import { askForPass } from './pass.js';
 import * as sharing from './sharing.js';
 import { show, state } from './state.js';
 import { allowAgain, stopEverything } from './stop.js';
@@ -11,7 +13,7 @@ import { allowAgain, stopEverything } from './stop.js';
 /** @typedef {Record<string, (message: any) => unknown>} Answers */
 
 /** @type {Answers} */
-const QUESTIONS = { state, tab: ({ tabId }) => describe(tabId) };
+const QUESTIONS = { state, debug: status, tab: ({ tabId }) => describe(tabId), pass: askForPass };
 
 /** @type {Answers} What changes something is shown at once. */
 const WISHES = {

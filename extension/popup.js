@@ -43,6 +43,7 @@ function show(told) {
   part('pairing').hidden = state.paired && !state.pairAgain;
   part('sharing').hidden = !state.paired || isStopped;
   part('unpair').hidden = !state.paired;
+  part('panel').hidden = !state.paired;
   part('versions').textContent = versions(state);
   if (document.activeElement !== part('wish') && !part('wish').value) part('wish').value = state.wish;
   for (const radio of document.getElementsByName('mode')) {
@@ -86,6 +87,11 @@ part('stop').addEventListener('click', () => wish({ type: 'stop' }));
 part('allow').addEventListener('click', () => wish({ type: 'allow' }));
 part('retry').addEventListener('click', () => wish({ type: 'retry' }));
 part('unpair').addEventListener('click', () => wish({ type: 'unpair' }));
+part('panel').addEventListener('click', async () => {
+  const { id } = await chrome.windows.getCurrent();
+  if (id !== undefined) await chrome.sidePanel.open({ windowId: id });
+  globalThis.close();
+});
 part('share').addEventListener('click', () => {
   if (tab) void wish({ type: tab.shared ? 'unshareTab' : 'shareTab', tabId: tab.tabId });
 });

@@ -18,10 +18,17 @@ const attached = new Map();
 const coming = new Map();
 /** @type {() => void} */
 let onChange = () => {};
+/** @type {{has: (tabId: number) => boolean, stepAside: (tabId: number) => Promise<void>, stepBack: (tabId: number) => Promise<void>}} */
+let beside = { has: () => false, stepAside: async () => {}, stepBack: async () => {} };
 
 /** @param {() => void} listener told when tabs are attached or let go */
 export function onAttachments(listener) {
   onChange = listener;
+}
+
+/** @param {typeof beside} other who holds tabs too, with the same debugger */
+export function shareWith(other) {
+  beside = other;
 }
 
 export function attachedTabs() {
@@ -44,7 +51,7 @@ export async function rebuild() {
   const targets = await chrome.debugger.getTargets();
   await Promise.all(
     targets.map(async ({ tabId, attached: held }) => {
-      if (tabId === undefined || !held || attached.has(tabId)) return;
+      if (tabId === undefined || !held || attached.has(tabId) || beside.has(tabId)) return;
       const targetId = await probe(tabId).catch(() => '');
       if (targetId) attached.set(tabId, targetId);
     }),
@@ -76,6 +83,7 @@ function attachAnew(tabId, deadline) {
 
 /** @param {number} tabId @param {number} deadline */
 async function take(tabId, deadline) {
+  await beside.stepAside(tabId);
   try {
     await chrome.debugger.attach({ tabId }, VERSION);
   } catch (reason) {
@@ -108,6 +116,7 @@ export async function detach(tabId) {
   if (!attached.delete(tabId)) return;
   onChange();
   await chrome.debugger.detach({ tabId }).catch(() => {});
+  await beside.stepBack(tabId);
 }
 
 /** Nobody decides any more about what a page waits for, and a document that the debugger holds would go on when it lets go:

@@ -24,6 +24,7 @@ let daemonVersion = '';
 /** @type {Set<chrome.runtime.Port>} */
 const watchers = new Set();
 let shown = '';
+let waiting = 0;
 
 /** @param {{pairing?: boolean, problem?: string, pairAgain?: boolean, daemonVersion?: string}} change */
 export function note(change) {
@@ -31,6 +32,12 @@ export function note(change) {
   problem = change.problem ?? problem;
   pairAgain = problem !== '' && (change.pairAgain ?? pairAgain);
   daemonVersion = change.daemonVersion ?? daemonVersion;
+  show();
+}
+
+/** How many questions wait for the person. @param {number} count */
+export function noteWaiting(count) {
+  waiting = count > 0 ? count : 0;
   show();
 }
 
@@ -43,11 +50,13 @@ export function watch(port) {
 
 /** Put it on the badge, and into every open popup, when it has changed. */
 export function show() {
+  if (!isConnected()) waiting = 0; // a daemon that comes back tells it anew
   const now = state();
   const told = JSON.stringify(now);
   if (told === shown) return;
   shown = told;
-  const { text, color } = BADGES[now.mode];
+  const asks = now.waiting > 0 && ['on', 'active'].includes(now.mode);
+  const { text, color } = asks ? { text: `${now.waiting}?`, color: '#b45309' } : BADGES[now.mode];
   void chrome.action.setBadgeText({ text });
   void chrome.action.setBadgeBackgroundColor({ color });
   void chrome.action.setTitle({ title: `Pilothouse: ${now.words}` });
@@ -68,6 +77,7 @@ export function state() {
     share: kept.share,
     sharedTabs: sharedTabs().length,
     attachedTabs: attachedTabs().length,
+    waiting,
     version: chrome.runtime.getManifest().version,
     daemonVersion,
   };

@@ -2,6 +2,7 @@
 // agents again.
 
 import { say } from './connection.js';
+import { letAllGo } from './debug-offers.js';
 import { keep, keepForNow } from './memory.js';
 import * as relay from './relay.js';
 import { clearRules } from './rules.js';
@@ -14,6 +15,7 @@ export async function stopEverything(by) {
   keepForNow({ hand: [], ours: [] });
   say({ type: 'stopped', payload: { by } });
   sharing.removeAll();
+  await letAllGo();
   await relay.detachAll();
   await Promise.all([kept, sharing.takeOut(agents).then(sharing.rebuild), clearRules()]);
 }

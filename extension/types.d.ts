@@ -22,6 +22,9 @@ export interface Claim {
   port: number;
 }
 
+/** Where a socket of ours goes; a proof is good at one of them. */
+export type Door = 'bridge' | 'signaling';
+
 /** A daemon that has shown that it knows it too. */
 export interface Met {
   /** For the WebSocket; our own proof is among them. */
@@ -62,6 +65,53 @@ export interface Current {
   downloads: { id: number; tabId: number }[];
   /** The daemon refused us: when to ask again (epoch ms). */
   notBefore: number;
+  /** Pages of the debug proxy that are offered, by tab. */
+  debugged: Record<number, Offer>;
+  /** The origin of the hub's debug proxy; its cocoons are below that host. */
+  debugProxy: string;
+}
+
+/** A page of the debug proxy. `alone`: no agent has the tab. */
+export interface Offer {
+  token: string;
+  ticket: string;
+  url: string;
+  title: string;
+  documentId: string;
+  alone: boolean;
+}
+
+export interface Debuggee {
+  tabId: number;
+  sessionId?: string;
+}
+
+export interface NetworkRequest {
+  request_id: string;
+  timestamp: number;
+  method: string;
+  url: string;
+  request_headers?: Record<string, string>;
+  request_body?: string;
+  status?: number;
+  status_text?: string;
+  response_headers?: Record<string, string>;
+  response_body?: string;
+  response_body_truncated?: boolean;
+  mime_type?: string;
+  duration_ms?: number;
+  error?: string;
+}
+
+export interface ConsoleEntry {
+  timestamp: number;
+  level: 'log' | 'debug' | 'info' | 'warn' | 'error';
+  message: string;
+  args: unknown[];
+  source?: string;
+  line?: number;
+  column?: number;
+  stack_trace?: string;
 }
 
 export interface TabInfo {
@@ -111,6 +161,8 @@ export interface State {
   share: Share;
   sharedTabs: number;
   attachedTabs: number;
+  /** Questions that wait for the person. */
+  waiting: number;
   version: string;
   daemonVersion: string;
 }

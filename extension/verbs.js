@@ -5,10 +5,12 @@ import { say } from './connection.js';
 import * as downloads from './downloads.js';
 import { isForbidden } from './forbidden.js';
 import { kept } from './memory.js';
+import { takePass } from './pass.js';
 import { Problem, refuseLate, words } from './problem.js';
 import * as relay from './relay.js';
 import { replaceRules } from './rules.js';
 import * as sharing from './sharing.js';
+import { noteWaiting } from './state.js';
 import { stopEverything } from './stop.js';
 
 /** @typedef {import('./types').Command} Command */
@@ -45,6 +47,11 @@ const VERBS = {
     return {};
   },
   ping: () => ({}),
+  panel: takePass,
+  waiting: ({ count }) => {
+    noteWaiting(Number(count));
+    return {};
+  },
 };
 
 /** Run a command and answer it. @param {Command} command */

@@ -1,6 +1,12 @@
 // The service worker: it registers every listener at once, so that Chrome wakes it for each, and puts the modules together.
 
 import * as connection from './connection.js';
+import * as debug from './debug.js';
+import * as arrival from './debug-arrival.js';
+import * as hold from './debug-hold.js';
+import * as hub from './debug-line.js';
+import * as listening from './debug-listen.js';
+import { moved, retitled } from './debug-offers.js';
 import * as downloads from './downloads.js';
 import { keep, kept, recall } from './memory.js';
 import { answer } from './page.js';
@@ -29,14 +35,18 @@ sharing.wire({
   onChange: state.show,
 });
 relay.onAttachments(state.show);
+relay.shareWith({ has: hold.isOursAlone, stepAside: listening.stepAside, stepBack: listening.stepBack });
+hold.wire({ isAgents: (tabId) => relay.targetOf(tabId) !== undefined });
 connection.listen({ settled: () => going, hello, onWelcome, onCommand: verbs.run, onLost, onRefused });
 
 const ready = recall()
+  .then(debug.recall)
   .then(sharing.rebuild)
   .then(relay.rebuild)
   .then(() => {
     awaitReturn();
     connection.connect();
+    hub.connect();
     state.show();
   });
 void keepWatch();
@@ -67,6 +77,7 @@ async function onWelcome({ name, version, secret }, port) {
     Object.assign(kept, before);
     throw reason;
   });
+  hub.hurry();
 }
 
 /** @param {number} tabId @param {string} why */
@@ -109,11 +120,13 @@ chrome.debugger.onEvent.addListener((source, method, params) => {
     downloads.began(source.tabId, /** @type {any} */ (params).url);
   }
   relay.heard(source, method, params);
+  listening.heard(source, method, params);
 });
 
 chrome.debugger.onDetach.addListener(async (source, reason) => {
   await ready;
   relay.lostTab(source, reason);
+  debug.lostTab(source, reason);
   // Cancel on Chrome's bar: the person wants an end, of everything.
   if (reason === 'canceled_by_user') await stopEverything('bar');
 });
@@ -128,12 +141,14 @@ chrome.webNavigation.onCreatedNavigationTarget.addListener(async ({ tabId, sourc
 });
 chrome.tabs.onUpdated.addListener(async (tabId, change, tab) => {
   await ready;
+  if (change.title !== undefined) retitled(tabId, change.title);
   if (change.groupId !== undefined) sharing.regrouped(tab);
   sharing.consider(tab);
 });
 chrome.tabs.onRemoved.addListener(async (tabId) => {
   await ready;
   sharing.remove(tabId, 'closed');
+  debug.closed(tabId);
 });
 chrome.tabs.onActivated.addListener(async ({ windowId }) => {
   await ready;
@@ -155,6 +170,18 @@ chrome.downloads.onChanged.addListener(async (delta) => {
   await ready;
   await downloads.changed(delta);
 });
+const PAGES = { urls: ['<all_urls>'], types: /** @type {['main_frame']} */ (['main_frame']) }; // of those that we may see
+chrome.webRequest.onBeforeRequest.addListener((details) => void ready.then(() => arrival.requested(details)), PAGES);
+chrome.webRequest.onResponseStarted.addListener(
+  (details) => void ready.then(() => arrival.answered(details)), PAGES, ['responseHeaders'],
+);
+chrome.webRequest.onErrorOccurred.addListener((details) => void ready.then(() => arrival.failed(details)), PAGES);
+chrome.webNavigation.onBeforeNavigate.addListener((details) => void ready.then(() => arrival.starting(details)));
+chrome.webNavigation.onErrorOccurred.addListener((details) => void ready.then(() => arrival.stayed(details)));
+chrome.webNavigation.onCommitted.addListener((details) => void ready.then(() => arrival.committed(details)));
+chrome.webNavigation.onCompleted.addListener((details) => void ready.then(() => arrival.completed(details)));
+chrome.webNavigation.onHistoryStateUpdated.addListener((details) => void ready.then(() => moved(details)));
+chrome.webNavigation.onReferenceFragmentUpdated.addListener((details) => void ready.then(() => moved(details)));
 
 chrome.runtime.onStartup.addListener(() => {});
 chrome.runtime.onInstalled.addListener(() => {});
@@ -173,5 +200,6 @@ void chrome.alarms.create(ALARM, { periodInMinutes: 0.5 });
 chrome.alarms.onAlarm.addListener(async () => {
   await ready;
   connection.hurry();
+  hub.hurry();
   state.show();
 });

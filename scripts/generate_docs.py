@@ -51,6 +51,7 @@ PLACES = {
     "Session": "a session (`session?`)",
     "OwnSessions": "your sessions",
     "OwnBrowsers": "profiles and their browsers",
+    "OwnDebug": "tabs that browsers offer through the debug proxy",
 }
 
 
@@ -398,11 +399,12 @@ def metrics() -> list[tuple[str, str, str, str]]:
 
 
 async def _metrics_text() -> str:
-    """A scrape of a gate that has one browser and has failed once."""
+    """A scrape of a gate that has one browser here, one elsewhere, and has failed once."""
     browser = SimpleNamespace(name="1", memory_bytes=0, cpu_s=0.0, processes=1)
 
     async def census() -> Any:
-        return SimpleNamespace(sessions=1, tabs=1, waiting=0, browsers=[browser])
+        place = SimpleNamespace(name="grid", browsers=1, waiting=0)
+        return SimpleNamespace(sessions=1, tabs=1, waiting=0, browsers=[browser], places=[place])
 
     gate: Any = SimpleNamespace(_sessions=SimpleNamespace(census=census), _rates=SimpleNamespace(refused=0))
     counted = Metrics()

@@ -3,19 +3,25 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvloop
 
 from pilothouse.guard.rules import read_rules
 from pilothouse.providers import launch
-from tests.extension.differs import mark
+from tests.differing import mark
+from tests.extension import differs as own
 from tests.extension.neighbour import in_own_chrome
 from tests.house import Agent, House
 from tests.processes import kill_daemon
+from tests.remote import differs as far
+from tests.remote.afar import on_endpoint, on_grid
 from tests.server import PageServer
 
 HOSTILE = Path(__file__).parent / "hostile"
+THROUGH = {"extension": in_own_chrome, "remote": on_endpoint, "grid": on_grid}
+TABLES: dict[str, Any] = {"extension": own, "remote": far, "grid": far}
 
 # Chrome keeps one renderer in reserve, and throws it away whenever another context is used: with a context to each test
 # that is a tenth of all the work (M).
@@ -32,8 +38,8 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEv
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Hostile pages burn all they can get, and our deadlines must hold meanwhile."""
-    if config.getoption("--through") == "extension":
-        mark(items)
+    if table := TABLES.get(str(config.getoption("--through"))):
+        mark(items, table.DIFFERS, table.NOT_MEANT)
     for item in items:
         if HOSTILE in item.path.parents:
             item.add_marker("alone")
@@ -46,14 +52,17 @@ def site() -> Iterator[PageServer]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--through", choices=["launched", "extension"], default="launched", help="agents' kind of browser")
+    parser.addoption("--through", choices=["launched", *THROUGH], default="launched", help="agents' kind of browser")
+    parser.addoption(
+        "--crowd", type=int, default=16, help="sessions that are asked of a Grid at once (40: two minutes)"
+    )
 
 
 @pytest.fixture(scope="session")
 async def house(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> AsyncIterator[House]:
     home: Path = tmp_path_factory.mktemp("house")
-    if pytestconfig.getoption("--through") == "extension":
-        async with in_own_chrome(home) as one:
+    if kind := THROUGH.get(str(pytestconfig.getoption("--through"))):
+        async with kind(home) as one:
             yield one
         return
     one = House(home)

@@ -13,8 +13,10 @@ from starlette.routing import BaseRoute
 
 from pilothouse import daemon, instance
 from pilothouse.call import Defaults
+from pilothouse.cocoons import Cocoons
 from pilothouse.config import Config
 from pilothouse.gate import Gate
+from pilothouse.guard.pairing import Pairing
 from pilothouse.guard.policy import Decision, Policy, Question
 from pilothouse.providers.link import Links
 from pilothouse.tool import Access
@@ -42,6 +44,8 @@ class Here:
         self.routes: list[BaseRoute] = []
         self.gate: Gate
         self.links: Links
+        self.cocoons: Cocoons
+        self.pairing: Pairing
 
     @property
     def agent(self) -> str:
@@ -100,6 +104,16 @@ def _open_up(patch: pytest.MonkeyPatch, here: Here) -> None:
         here.links = Links()
         return here.links
 
+    def cocooned(*args: Any, **more: Any) -> Cocoons:
+        here.cocoons = Cocoons(*args, **more)
+        return here.cocoons
+
+    def paired(*args: Any) -> Pairing:
+        here.pairing = Pairing(*args)
+        return here.pairing
+
+    patch.setattr(daemon, "Pairing", paired)
+    patch.setattr(daemon, "Cocoons", cocooned)
     patch.setattr(daemon, "build_app", built)
     patch.setattr(daemon, "Links", linked)
     patch.setattr(daemon, "Gate", Seen)

@@ -9,6 +9,7 @@ from typing import Any, Self
 import pilothouse.tools
 from pilothouse.browser.browsers import Browsers
 from pilothouse.browser.pool import Pool
+from pilothouse.browser.remote import Remotes
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.shared import Shared
 from pilothouse.browser.terms import Terms
@@ -27,6 +28,7 @@ from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault
 from pilothouse.guard.view import View
 from pilothouse.profiles import Profiles
+from pilothouse.providers.elsewhere import Elsewhere
 from pilothouse.providers.launch import Launcher
 from pilothouse.providers.link import Links
 from pilothouse.providers.relay import Relay
@@ -50,6 +52,8 @@ class House:
         self.shared = Shared(lambda name: self.links.find(name).name, lambda name: Relay(self.links.find(name)))
         self.links.on_stopped(self.shared.stopped)
         self.links.on_forgotten(self.shared.forgotten)
+        self.elsewhere = Elsewhere(self.secrets.written_out)
+        self.remotes = Remotes(self.elsewhere.sources)
         self.approvals = Approvals()
         self.borders = Borders(
             lambda browser, mode: view or self.policy.view(browser, mode), lambda *asked: self.approvals.ask(*asked)
@@ -75,6 +79,7 @@ class House:
             idle_s=600,
             browsers=self.browsers,
             shared=self.shared,
+            remotes=self.remotes,
             border=self.borders.open,
         )
         for module in pkgutil.iter_modules(pilothouse.tools.__path__):

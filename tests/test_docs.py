@@ -25,7 +25,7 @@ pytestmark = promise("C04", "E09")
 WRITTEN = [
     "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/architecture.md", "docs/design-principles.md",
     "docs/rest.md", "docs/contracts.md", "docs/cli.md", "docs/profiles.md", "docs/operations.md", "docs/security.md",
-    "docs/extension.md",
+    "docs/extension.md", "docs/remote.md", "docs/debug-proxy.md", "docs/dashboard.md",
 ]  # fmt: skip
 TOOLS = list(generate_docs.registry())
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)|src=\"([^\"]+)\"")

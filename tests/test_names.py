@@ -41,6 +41,8 @@ OURS = {
     "network": "get_network_request export_har",
     "downloads": "list_downloads wait_for_download",
     "batch": "batch",
+    "debug": "browser_debug_list_tabs browser_debug_get_network browser_debug_get_console",
+    "people": "ask_user_to_pick highlight",
 }
 ALIASES = {
     "browser.goto": "navigate",

@@ -93,7 +93,9 @@ def test_every_tool_refuses_what_it_does_not_know(one: Tool):
 
 
 def test_session_and_tab_stand_in_every_schema_without_a_description(one: Tool):
-    places = {"Tab": ["session", "tab"], "Session": ["session"], "OwnSessions": [], "OwnBrowsers": []}[one.scope]
+    places = {"Tab": ["session", "tab"], "Session": ["session"], "OwnSessions": [], "OwnBrowsers": [], "OwnDebug": []}[
+        one.scope
+    ]
     for place in places:
         assert one.input_schema["properties"][place] == {"type": "string"}
 

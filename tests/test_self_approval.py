@@ -35,8 +35,12 @@ from tests.server import PageServer
 pytestmark = promise("D08", "D07")
 
 # What the daemon's routes give to an agent. All of it but the tools' addresses only reads the agent's own.
-OPEN_TO_AGENTS = {"/metrics", "/commands", "/ws-message", "/api/{path:path}", "/api/browser/{session}/follow"}
+OPEN_TO_AGENTS = {
+    "/metrics", "/commands", "/ws-message", "/signaling", "/api/{path:path}", "/api/browser/{session}/follow",
+}  # fmt: skip
 NO_KEY_OPENS = {"/bridge"}  # only the extension comes there, by its Origin: whoever else tries is nobody for the log
+# Files without data, and a door that takes a ticket that only a person can make.
+OPEN_TO_AGENTS |= {"/", "/dashboard", "/dashboard/enter", "/ui/{name}"}
 PERSONS = {"/api/approvals", "/api/approvals/{id}", "/api/approvals/live", "/api/grants", "/api/grants/{id}"}
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 TOOLS = (

@@ -25,7 +25,9 @@ from pilothouse.home import directory
 
 STOP_TIMEOUT_S = 5.0
 LINGER_S = 30 * 60.0
-PERSON_FILES = ("approvals", "extension", "key", "log", "policy", "secret", "sessions")
+PERSON_FILES = (
+    "approvals", "cocoon", "dashboard", "extension", "key", "log", "policy", "secret", "sessions", "user",
+)  # fmt: skip
 OWN_FILES = (*PERSON_FILES, "backup", "demo", "doctor", "install", "restore")
 
 
@@ -193,6 +195,40 @@ def profile(action: str, arguments: tuple[str, ...]) -> int:
     from pilothouse.commands.call import main as call
 
     return call([_PROFILE_TOOLS[action], *arguments])
+
+
+_DEBUG_TOOLS = {
+    "list-tabs": "browser_debug_list_tabs",
+    "network": "browser_debug_get_network",
+    "console": "browser_debug_get_console",
+}
+
+
+@commands.command(name="browser-debug", add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("action", type=click.Choice([*_DEBUG_TOOLS, "--help"]))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def browser_debug(action: str, arguments: tuple[str, ...]) -> int:
+    """Tabs offered through the debug proxy: list-tabs, network, console. `… network --help` tells the filters; with
+    --follow the last two go on with what comes."""
+    if action == "--help":
+        click.echo("Usage: pilothouse browser-debug [list-tabs|network|console] … [--follow] (--help after each)")
+        return 0
+    from pilothouse.commands import offered
+    from pilothouse.commands.call import main as call
+
+    if action != "list-tabs" and set(arguments) & set(offered.FOLLOW):
+        return offered.main(_DEBUG_TOOLS[action], list(arguments))
+    return call([_DEBUG_TOOLS[action], *arguments])
+
+
+@commands.command()
+@click.option("--port", type=int, help="Port to listen on (8778); 0 picks a free one.")
+@click.option("--config", type=click.Path(exists=True, dir_okay=False), help="Configuration file.")
+def hub(**flags: Any) -> int:
+    """Run the debug hub alone, for browsers and daemons on other machines; a proxy in front of it speaks TLS."""
+    from pilothouse.alone import serve
+
+    return serve(**flags)
 
 
 @commands.command()

@@ -176,6 +176,154 @@ class Profile(msgspec.Struct, frozen=True):
     ] = []
 
 
+class Endpoint(msgspec.Struct, frozen=True):
+    name: Annotated[
+        str,
+        Meta(
+            pattern="^(?!grid$)[a-z0-9][a-z0-9_-]{0,63}$",
+            description="By what agents call it: letters, digits, - and _; grid is the Selenium Grid's.",
+        ),
+    ]
+    url: Annotated[
+        str,
+        Meta(
+            max_length=2000,
+            pattern=r"^(ws|wss|http|https)://[^\s/?#@]+([/?]\S*)?$",
+            description="The browser's WebSocket (ws, wss), or where /json/version tells it (http, https).",
+        ),
+    ] = "http://127.0.0.1:9222"
+    headers: Annotated[
+        dict[str, str],
+        Meta(description="Headers to send; secret:NAME in one, or in url, stands for a registered secret."),
+    ] = {}
+    share: Annotated[
+        bool,
+        Meta(description="All sessions over one connection, each in a context of its own; else one connection each."),
+    ] = True
+    downloads: Annotated[
+        str,
+        Meta(max_length=1000, description="A folder of that machine for downloads; empty is in its browser's data."),
+    ] = ""
+
+
+class Grid(msgspec.Struct, frozen=True):
+    url: Annotated[
+        str,
+        Meta(
+            max_length=2000,
+            pattern=r"^$|^https?://[^\s?#@]+$",
+            description="Address of a Selenium Grid; empty is none.",
+        ),
+    ] = ""
+    username: Annotated[str, Meta(max_length=200, description="Who we are for the Grid's router, if it asks.")] = ""
+    password: Annotated[
+        str, Meta(max_length=2000, description="Its password; secret:NAME stands for a registered secret.")
+    ] = ""
+    capabilities: Annotated[
+        dict[str, Any], Meta(description="What is asked of the Grid beside browserName = chrome.")
+    ] = {}
+    share: Annotated[
+        bool, Meta(description="All sessions are contexts in one browser of the Grid, instead of a browser each.")
+    ] = False
+    queue_s: Annotated[
+        float, Meta(gt=0, le=86_400, description="Seconds after which a place in the Grid's queue is given up.")
+    ] = 300
+    keep_alive_s: Annotated[
+        float,
+        Meta(ge=1, le=3_600, description="Seconds between signs of life; well below the Grid's session time-out."),
+    ] = 30
+
+
+class Sluice(msgspec.Struct, frozen=True):
+    advertise: Annotated[
+        str,
+        Meta(
+            pattern=r"^$|^[A-Za-z0-9.:-]+$",
+            description="How browsers elsewhere reach this machine's gateways; empty: they go out by themselves.",
+        ),
+    ] = ""
+    listen: Annotated[
+        str, Meta(max_length=100, description="Address that their gateways listen on; empty is every one.")
+    ] = ""
+    nodes: Annotated[
+        list[str],
+        Meta(description="Addresses or networks (10.0.0.0/8) that may use those gateways; others are cut off."),
+    ] = []
+
+
+_CONTENT_TYPES = "Kinds of pages that get a debug token."
+_EXCLUDE_PATHS = "Paths that get none, with all below them."
+_BODY_MAX = "Bytes shown of a response's body in a debugged tab."
+ContentTypes = list[Annotated[str, Meta(pattern="^[a-z0-9.+-]+/[a-z0-9.+-]+$", max_length=100)]]
+Paths = list[Annotated[str, Meta(pattern="^/", max_length=1000)]]
+BodySize = Annotated[int, Meta(ge=0, le=10_000_000)]
+
+
+class Proxy(msgspec.Struct, frozen=True):
+    enabled: Annotated[bool, Meta(description="Open the debug proxy (ENABLE_PROXY sets it too).")] = False
+    host: Annotated[str, Meta(description="Address that the proxy listens on.")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535, description="Its port (PROXY_PORT sets it too).")] = 8081
+    base_host: Annotated[
+        str,
+        Meta(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)*$", description="Cocoons are at {id}.{base_host}; a wildcard name."),
+    ] = "localhost"
+    https: Annotated[bool, Meta(description="Browsers come by https, through a TLS proxy in front of ours.")] = False
+    public_port: Annotated[int, Meta(ge=0, le=65535, description="The port that browsers use; 0 is ours.")] = 0
+    path_mode: Annotated[
+        Literal["redirect", "serve"],
+        Meta(description="What /proxy/{id}/… does: lead to the cocoon's own host, or serve there (one owner only)."),
+    ] = "redirect"
+    timeout_s: Annotated[
+        float, Meta(gt=0, le=3_600, description="A target that does not begin to answer for so long is given up.")
+    ] = 120
+    content_types: Annotated[ContentTypes, Meta(description=_CONTENT_TYPES)] = msgspec.field(
+        default_factory=lambda: ["text/html"]
+    )
+    exclude_paths: Annotated[Paths, Meta(description=_EXCLUDE_PATHS)] = msgspec.field(
+        default_factory=lambda: ["/health", "/metrics"]
+    )
+    response_body_max_size: Annotated[BodySize, Meta(description=_BODY_MAX)] = 102_400
+
+
+COCOON_ID = "^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"
+
+
+class Cocoon(msgspec.Struct, frozen=True):
+    id: Annotated[
+        str, Meta(pattern=COCOON_ID, description="By what it is called, and its host name: letters, digits and -.")
+    ]
+    name: Annotated[str, Meta(max_length=200, description="What people call it; empty is its id.")] = ""
+    owner: Annotated[str, Meta(max_length=64, description="The user whose it is.")] = "local"
+    target: Annotated[
+        str, Meta(pattern=r"^$|^https?://[^\s/?#@]+/?$", max_length=300, description="Where its app listens.")
+    ] = ""
+    enabled: Annotated[bool | None, Meta(description="Whether its pages get tokens; absent is yes.")] = None
+    content_types: Annotated[ContentTypes | None, Meta(description=f"{_CONTENT_TYPES} Absent is as in [proxy].")] = None
+    exclude_paths: Annotated[Paths | None, Meta(description=f"{_EXCLUDE_PATHS} Absent is as in [proxy].")] = None
+    response_body_max_size: Annotated[BodySize | None, Meta(description=f"{_BODY_MAX} Absent is as in [proxy].")] = None
+
+
+class Hub(msgspec.Struct, frozen=True):
+    url: Annotated[
+        str,
+        Meta(
+            pattern=r"^$|^wss://[^\s/?#@]+(/[^\s?#]*)?$|^ws://(127\.0\.0\.1|localhost|\[::1\]):[0-9]+(/[^\s?#]*)?$",
+            max_length=1000,
+            description="Hub to ask for debugged tabs, such as wss://hub.example.com/signaling; empty is ours.",
+        ),
+    ] = ""
+    key: Annotated[str, Meta(max_length=200, description="The key of your user there.")] = ""
+    port: Annotated[int, Meta(ge=0, le=65535, description="Port of `pilothouse hub`; 0 picks a free one.")] = 8778
+
+
+class User(msgspec.Struct, frozen=True):
+    name: Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,63}$", description="Who it is; `local` is you, here.")]
+    key_sha256: Annotated[
+        str,
+        Meta(pattern="^$|^[0-9a-f]{64}$", description="SHA-256 of the user's key; empty opens nothing."),
+    ] = ""
+
+
 class Config(msgspec.Struct, frozen=True):
     server: Server = Server()
     browser: Browser = Browser()
@@ -183,9 +331,16 @@ class Config(msgspec.Struct, frozen=True):
     snapshot: Snapshot = Snapshot()
     files: Files = Files()
     network: Network = Network()
+    sluice: Sluice = Sluice()
+    grid: Grid = Grid()
     approvals: Approvals = Approvals()
     log: Log = Log()
+    proxy: Proxy = Proxy()
+    hub: Hub = Hub()
     profiles: list[Profile] = []
+    endpoints: list[Endpoint] = []
+    cocoons: list[Cocoon] = []
+    users: list[User] = []
 
 
 class Option(NamedTuple):
@@ -226,7 +381,8 @@ def _fields(struct: Any) -> Iterator[tuple[str, Any, Any]]:
         yield field.name, hints[field.name], default
 
 
-_TABLES: dict[str, Any] = {"profiles": Profile}
+_TABLES: dict[str, Any] = {"profiles": Profile, "endpoints": Endpoint, "cocoons": Cocoon, "users": User}
+_OTHER_NAMES = {"PILOTHOUSE_CHROME": "browser.path", "ENABLE_PROXY": "proxy.enabled", "PROXY_PORT": "proxy.port"}
 _OPTIONS = {option.name: option for option in options()}
 _SECTIONS = [name for name in Config.__struct_fields__ if name not in _TABLES]
 
@@ -288,7 +444,8 @@ def _from_tree(tree: dict[str, Any], place: str) -> Iterator[_Setting]:
 
 
 def _entries(table: str, entries: Any, place: str) -> list[dict[str, Any]]:
-    """The tables of a list, each key checked where it stands; none may be called like another."""
+    """The tables of a list, each key checked where it stands; none may be called like another, by its first key."""
+    called = _TABLES[table].__struct_fields__[0]
     keys = {option.key: option for option in table_keys() if option.section == table}
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in cast(list[Any], entries)):
         raise Failure("bad_request", f"{place}: {table} is a list; write [[{table}]] and its keys below")
@@ -299,16 +456,17 @@ def _entries(table: str, entries: Any, place: str) -> list[dict[str, Any]]:
             if key not in keys:
                 raise _unknown(f"{where} has no key {key}", key, keys)
             _check(keys[key], value, f"{where}: {key}")
-        if "id" not in entry:
-            raise Failure("bad_request", f"{where}: it needs an id")
-        if (first := seen.setdefault(entry["id"], number)) != number:
-            raise Failure("bad_request", f"{where}: its id {entry['id']} is that of no. {first}")
+        if called not in entry:
+            raise Failure("bad_request", f"{where}: it needs {'an' if called == 'id' else 'a'} {called}")
+        if (first := seen.setdefault(entry[called], number)) != number:
+            raise Failure("bad_request", f"{where}: its {called} {entry[called]} is that of no. {first}")
     return cast(list[dict[str, Any]], entries)
 
 
 def _from_environ(environ: Mapping[str, str]) -> Iterator[_Setting]:
-    if chrome := environ.get("PILOTHOUSE_CHROME"):
-        yield _OPTIONS["browser.path"], chrome, "PILOTHOUSE_CHROME"
+    for variable, name in _OTHER_NAMES.items():
+        if text := environ.get(variable):
+            yield _OPTIONS[name], _from_text(_OPTIONS[name], text), variable
     by_env = {option.env: option for option in _OPTIONS.values()}
     prefixes = tuple(f"PILOTHOUSE_{section}_".upper() for section in _SECTIONS)
     for variable, text in environ.items():

@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,29 +31,39 @@ from pilothouse.abodes import Abodes
 from pilothouse.browser.browsers import Browsers
 from pilothouse.browser.partings import begun_anew
 from pilothouse.browser.pool import Pool
+from pilothouse.browser.remote import Remotes
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.shared import Shared
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.warden import Bounds
 from pilothouse.call import Defaults
+from pilothouse.cocoons import Cocoons
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
-from pilothouse.config import Config, Limits, Server, load
+from pilothouse.config import Config, Endpoint, Limits, Server, load
+from pilothouse.doors.activity import activity_routes
 from pilothouse.doors.approvals import approval_routes
 from pilothouse.doors.bridge import BridgeDoor
+from pilothouse.doors.cocoons import cocoon_routes
 from pilothouse.doors.commands import CommandDoor
 from pilothouse.doors.contracts import Contracts
+from pilothouse.doors.dashboard import dashboard_routes
 from pilothouse.doors.extension import extension_routes
 from pilothouse.doors.extras import Extras
 from pilothouse.doors.herald import Herald
-from pilothouse.doors.http import BRIDGE_PATH, HttpDoor, build_app
+from pilothouse.doors.http import BRIDGE_PATH, SIGNALING_PATH, HttpDoor, build_app
+from pilothouse.doors.live import LiveDoor
 from pilothouse.doors.local import LocalDoor, Open
+from pilothouse.doors.looking import looking_routes
 from pilothouse.doors.metrics import metrics_route
+from pilothouse.doors.panel import PanelDoor
 from pilothouse.doors.person import PersonOnly
 from pilothouse.doors.policy import PolicyDoor
+from pilothouse.doors.proxy import ProxyDoor, bound
 from pilothouse.doors.rest import RestDoor
 from pilothouse.doors.secrets import secret_routes
 from pilothouse.doors.sessions import session_routes
+from pilothouse.doors.signaling import SignalingDoor
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
@@ -63,22 +73,30 @@ from pilothouse.guard.domains import is_outside
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.known import known
 from pilothouse.guard.pairing import ORIGIN, Pairing
+from pilothouse.guard.passes import Passes
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
+from pilothouse.guard.resolve import Resolver
 from pilothouse.guard.rulebook import NAME, Rulebook, version_of
 from pilothouse.guard.rules import Rules
 from pilothouse.guard.secrets import Secrets
-from pilothouse.guard.sluice import Sluice
+from pilothouse.guard.sluice import Gateway, Network, Sluice
+from pilothouse.guard.token import Signer
 from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
+from pilothouse.hub.far import FarHub
+from pilothouse.hub.hub import Hub
 from pilothouse.presence import Presence
 from pilothouse.profiles import Profiles
+from pilothouse.providers.elsewhere import Elsewhere
 from pilothouse.providers.launch import Launcher
 from pilothouse.providers.link import Links
 from pilothouse.providers.relay import Relay
+from pilothouse.proxy.lines import Lines
 from pilothouse.reload import EVERY_S, follow_file
 from pilothouse.tool import Registry, declared
+from pilothouse.wheel import Wheel
 
 if TYPE_CHECKING:
     from pilothouse.doors.mcp import McpDoor
@@ -172,6 +190,7 @@ async def run(
     keys.person()
     keys.look()
     own_ports = {port}
+    proxy = _Proxy(settings, file or home / "config.toml", keys, port)
     sluice = Sluice(settings.network.hosts, own_ports)
     rulebook = rulebook or Rulebook(home / NAME)
     policy = Policy(rules or rulebook.read(), own_ports=own_ports)
@@ -188,7 +207,11 @@ async def run(
     fixed = _fixed(home, vault, secrets, policy)
     pairing, links = Pairing(home), Links()
     links.expect(one.name for one in pairing.browsers())
-    sessions = _sessions(settings, home, sluice, Profiles(home, file), borders, fixed, links)
+    profiles = Profiles(home, file)
+    elsewhere = Elsewhere(secrets.written_out)
+    _configure_elsewhere(elsewhere, settings)
+    remotes = Remotes(elsewhere.sources, _Abroad(sluice, settings) if settings.sluice.advertise else None)
+    sessions = _sessions(settings, home, sluice, profiles, borders, fixed, links, remotes)
     sessions.on_closed = approvals.session_closed
     abodes = Abodes(home, terminal.is_gone)
     for owner, options in (await abodes.recall()).items():
@@ -208,6 +231,13 @@ async def run(
         forbidden_ports=own_ports,
         rates=rates,
     )
+    far = FarHub(settings.hub.url, settings.hub.key) if settings.hub.url else None
+    known.know("hub", {"key of the hub": settings.hub.key} if settings.hub.key else {})
+    gate.hub = far or proxy.hub
+    wheel = Wheel(sessions, gate.permits, audit)
+    gate.on_done = wheel.done
+    passes = Passes(lambda: keys.look().get("person", ""), partial(_is_paired, pairing))
+    PanelDoor(links, passes, approvals)
     mcp = _Mcp(gate, defaults, extras)
     presence = Presence(stop)
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
@@ -220,28 +250,44 @@ async def run(
     rest = [*contracts.routes(), *RestDoor(gate, defaults=defaults).routes()] if settings.server.rest else []
     people = [
         *PolicyDoor(policy, rulebook, gate.registry, audit, person).routes(),
+        *LiveDoor(gate, wheel, audit, person).routes(),
+        *looking_routes(wheel, profiles, person),
+        *activity_routes(audit, wheel, person),
+        *dashboard_routes(passes, person),
         *approval_routes(approvals, person),
         *secret_routes(secrets, audit, person),
         *session_routes(gate, person),
+        *cocoon_routes(proxy.cocoons, audit, person),
         *extension_routes(pairing, links, bridge, audit, person, port=port),
     ]
-    routes = [metrics_route(gate), *bridge.routes(), *people, *rest]
+    signaling = SignalingDoor(proxy.hub, proxy.cocoons, keys.who, bridge.handshake)
+    routes = [metrics_route(gate), *bridge.routes(), *signaling.routes(), *people, *rest]
     app = build_app(
-        mcp.door, keys.who, port=port, hosts=hosts, routes=routes, extension=ORIGIN, insecure_no_secret=is_open
+        mcp.door,
+        partial(_who, keys, passes),
+        port=port,
+        hosts=hosts,
+        routes=routes,
+        extension=ORIGIN,
+        insecure_no_secret=is_open,
     )
-    http = HttpDoor(presence.at_web(app, BRIDGE_PATH))
-    presence.watch(local, http, sessions=lambda: sessions.in_use, browsers=lambda: links.connected)
+    http = HttpDoor(presence.at_web(app, BRIDGE_PATH, SIGNALING_PATH))
+    browsers = lambda: links.connected + signaling.browsers
+    presence.watch(local, http, sessions=lambda: sessions.in_use, browsers=browsers)
     following: list[asyncio.Task[None]] = []
     try:
         await local.listen(Path(socket_path(home)))
         await http.listen(listener)
+        await proxy.listen()
         await asyncio.gather(mcp.door(), asyncio.to_thread(manifest.write, str(home), describe(gate.registry)))
         # What is loaded now stays; no later collection need walk it again.
         gc.collect()
         gc.freeze()
         _announce(settings.server.host, port, str(home))
         if file and reread:
-            following.append(asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, pace))))
+            following.append(
+                asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, pace, elsewhere)))
+            )
         following.append(asyncio.create_task(_follow_policy(rulebook, policy, audit)))
         following.append(asyncio.create_task(_follow_keys(keys)))
         await presence.until_over(linger_s)
@@ -254,13 +300,54 @@ async def run(
         await _close(DOORS_CLOSE_S, mcp.close, local.close)
         await _close(GATE_CLOSE_S, gate.close)  # sessions in the person's Chrome tidy up through its links
         links.close()
-        await _close(DOORS_CLOSE_S, http.close)
+        await _close(DOORS_CLOSE_S, http.close, proxy.close, *([far.close] if far else []))
         sluice.close()
+
+
+class _Proxy:
+    """The debug proxy, if it is wanted; the cocoons, which can be written down before that; the hub, which may serve
+    proxies elsewhere."""
+
+    def __init__(self, settings: Config, file: Path, keys: Keys, own_port: int) -> None:
+        self._listener, proxy = bound(settings.proxy) if settings.proxy.enabled else (None, settings.proxy)
+        ports = {own_port, proxy.port}
+        self.cocoons = Cocoons(file, proxy, forbidden_ports=ports)
+        self._door: ProxyDoor | None = None
+        signer = Signer(hive_secrets(keys))
+        self.hub = Hub(self.cocoons, signer)
+        if self._listener is not None:
+            self._door = ProxyDoor(self.cocoons, signer, Lines(Resolver(settings.network.hosts), ports))
+
+    async def listen(self) -> None:
+        if self._door and self._listener:
+            await self._door.listen(self._listener)
+
+    async def close(self) -> None:
+        if self._door and self._listener:
+            await self._door.close()
+            self._listener.close()
+
+
+def hive_secrets(keys: Keys) -> list[str]:
+    """HIVE_SECRET, and the one before it while both are in use; else one that this home keeps."""
+    given = [one for name in ("HIVE_SECRET", "HIVE_SECRET_PREVIOUS") if (one := os.environ.get(name))]
+    found = given or [keys.hive()]
+    known.know("hive", {f"hive secret {number}": one for number, one in enumerate(found)})
+    return found
 
 
 def _mask_keys(secrets: dict[str, str]) -> None:
     """No secret that a person registers can have a name with a space."""
     known.know("keys", {f"key of {owner}": secret for owner, secret in secrets.items()})
+
+
+def _who(keys: Keys, passes: Passes, secret: str) -> str | None:
+    """A page that was opened by a ticket, and the side panel of a paired browser, are the person's."""
+    return keys.who(secret) or ("person" if passes.opens(secret) else None)
+
+
+def _is_paired(pairing: Pairing, install: str) -> bool:
+    return any(one.install == install for one in pairing.browsers())
 
 
 async def _follow_keys(keys: Keys) -> None:
@@ -362,6 +449,7 @@ def _sessions(
     borders: Borders,
     fixed: Terms,
     links: Links,
+    remotes: Remotes,
 ) -> Sessions:
     launcher = Launcher(settings.browser, home)
     gateway = sluice.open_closed
@@ -376,11 +464,50 @@ def _sessions(
         idle_s=limits.idle_minutes * 60,
         browsers=Browsers(profiles, launcher, gateway, home / "browsers"),
         shared=_shared(links),
+        remotes=remotes,
         border=borders.open,
         terms=_terms(settings, fixed),
         bounds=_bounds(settings),
         keep_s=settings.files.keep_hours * 3600,
     )
+
+
+class _Abroad:
+    """Gateways for browsers on other machines."""
+
+    def __init__(self, sluice: Sluice, settings: Config) -> None:
+        self._sluice = sluice
+        self._told = settings.sluice
+        if not self._told.nodes:
+            raise Failure(
+                "bad_request",
+                "sluice.advertise opens gateways to other machines, and Chrome knows no password for them: "
+                "sluice.nodes has to say which machines those are",
+            )
+        try:
+            self._nodes: list[Network] = [ipaddress.ip_network(one, strict=False) for one in self._told.nodes]
+        except ValueError as error:
+            raise Failure("bad_request", f"sluice.nodes: {error}") from None
+
+    async def __call__(self, *, upstream: str = "", allowed: Sequence[str] = ()) -> tuple[Gateway, str]:
+        listen = self._told.listen or "0.0.0.0"
+        gateway = await self._sluice.open_abroad(listen, self._nodes, upstream=upstream, allowed=allowed)
+        host = self._told.advertise
+        return gateway, f"[{host}]" if ":" in host else host
+
+
+def _configure_elsewhere(elsewhere: Elsewhere, settings: Config) -> None:
+    """What stands in headers and passwords themselves is as secret as what is registered."""
+    elsewhere.configure(settings.endpoints, settings.grid)
+    told = {f"grid {name}": value for name, value in {"password": settings.grid.password}.items()}
+    told |= {key: value for one in settings.endpoints for key, value in _secrets_of(one).items()}
+    known.know("endpoints", {key: value for key, value in told.items() if len(value) >= 8 and "secret:" not in value})
+
+
+def _secrets_of(endpoint: Endpoint) -> dict[str, str]:
+    query = endpoint.url.partition("?")[2].partition("#")[0]
+    parts = {part.partition("=")[0]: part.partition("=")[2] for part in query.split("&")}
+    return {f"{key} of endpoint {endpoint.name}": value for key, value in {**endpoint.headers, **parts}.items()}
 
 
 def _terms(settings: Config, fixed: Terms) -> Terms:
@@ -429,8 +556,9 @@ async def _follow_policy(rulebook: Rulebook, policy: Policy, audit: Audit) -> No
     await follow_file(rulebook.path, rulebook.read, taken, called="the policy", but="", refused=refused)
 
 
-def _apply(sessions: Sessions, gate: Gate, pace: _Pace, settings: Config) -> None:
+def _apply(sessions: Sessions, gate: Gate, pace: _Pace, elsewhere: Elsewhere, settings: Config) -> None:
     """What a running house can change."""
+    _configure_elsewhere(elsewhere, settings)
     pace.configure(settings.limits.requests_per_minute)
     gate.timing.timeout_ms = settings.limits.tool_timeout_ms
     asking = settings.approvals

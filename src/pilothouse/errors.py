@@ -32,6 +32,7 @@ CODES: dict[str, Kind] = {
     "denied": Kind("security", False, 403, "The policy forbids it."),
     "approval_denied": Kind("security", False, 403, "A person said no, or nobody answered in time."),
     "approval_pending": Kind("security", True, 202, "A person has not answered yet; repeat the call."),
+    "paused": Kind("security", True, 409, "A person has taken the wheel of the session; repeat the call later."),
     "over_limit": Kind("system", True, 429, "A limit is reached."),
     "unauthorized": Kind("security", False, 401, "The key is missing or wrong."),
     "system": Kind("system", False, 500, "Pilothouse itself failed."),

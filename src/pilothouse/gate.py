@@ -29,6 +29,7 @@ from pilothouse.browser.watch import Event
 from pilothouse.browser.world import WorldGone
 from pilothouse.call import Answer, Call, Caller, Visit
 from pilothouse.cdp.connection import ProtocolError
+from pilothouse.cocoons import LOCAL
 from pilothouse.errors import Failure
 from pilothouse.guard.address import authority, check_url
 from pilothouse.guard.approvals import Approvals
@@ -39,7 +40,9 @@ from pilothouse.guard.patterns import LISTABLE
 from pilothouse.guard.policy import Policy, Question
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_text, redact_tree
+from pilothouse.hub.own import Offers, OwnDebug
 from pilothouse.metrics import UNKNOWN, Metrics, Sample
+from pilothouse.pausing import until_free
 from pilothouse.permitting import Permits, early_question, replaced
 from pilothouse.result import Result, clean, clean_tree
 from pilothouse.telling import completed, failed
@@ -74,7 +77,9 @@ class Gate:
         self._rates = rates or Rates()
         self._budget = budget or Budget()
         self.metrics = Metrics()
+        self.hub: Offers | None = None
         self._leaving: set[asyncio.Task[None]] = set()
+        self.on_done: Callable[[Visit, str], None] = lambda visit, outcome: None  # a call has ended
 
     async def call(self, call: Call) -> Answer:
         """Always an answer; only a cancelled call raises."""
@@ -107,8 +112,10 @@ class Gate:
         place = await self._placed(visit, args)
         args = _named(visit, args)
         _check_domains(visit, tool, args)
+        await until_free(visit)
         await self.permits.touch(visit, place, args)
         async with self._turn(visit, args):
+            await until_free(visit)  # the wheel may have been taken while the call waited for its turn
             question = await self.permits.permitted(visit, args)
             self._count(visit, question)
             visit.record = await self._audit.before(question, visit.decision, visit.approved)
@@ -150,6 +157,8 @@ class Gate:
         assert visit.tool
         own = self.own(visit.call.caller)
         if not visit.tool.needs_session:
+            if visit.tool.scope == "OwnDebug":
+                return self.offered()
             return own if visit.tool.scope == "OwnSessions" else OwnBrowsers(self._sessions, own)
         began = asyncio.get_running_loop().time()
         limit.reschedule(began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S)
@@ -161,6 +170,13 @@ class Gate:
             return visit.session
         visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
         return visit.tab
+
+    def offered(self) -> OwnDebug:
+        """Agents here are its user's. A cocoon may be on a private network, as for browsers of our own: a person put it
+        there."""
+        if self.hub is None:
+            raise Failure("unsupported", "this daemon has no signaling hub")
+        return OwnDebug(self.hub, LOCAL, lambda url: self._policy.forbids("isolated", url))
 
     @contextlib.asynccontextmanager
     async def _turn(self, visit: Visit, args: msgspec.Struct) -> AsyncGenerator[None]:
@@ -212,6 +228,8 @@ class Gate:
         except TimeoutError:
             raise await self.timing.too_late(visit, timeout_s) from None
         except Failure as failure:
+            if failure.code == "timeout" and visit.session and (absence := visit.session.absence):
+                raise absence from None
             if failure.code == "timeout" and tab and (why := await excuse(tab, PROBE_S)):
                 failure.message += f"; {why}"
             raise
@@ -270,6 +288,7 @@ class Gate:
         log.debug("%s by %s: %s, %.1f ms, record %d", tool, visit.call.caller.door, outcome, took_ms, visit.record)
         if visit.record:
             self._audit.after(visit.record, outcome=outcome, duration_ms=took_ms, why=why)
+        self.on_done(visit, outcome)
 
     # what doors ask besides calls
 
@@ -344,13 +363,19 @@ class Gate:
             for name, field, told, kind in _OF_A_BROWSER
             for one in seen.browsers
         ]
+        elsewhere = [
+            Sample(name, getattr(one, field), told, (("endpoint", one.name),))
+            for name, field, told in _OF_A_PLACE
+            for one in seen.places
+        ]
         return [
             Sample("sessions", seen.sessions, "Open sessions."),
             Sample("tabs", seen.tabs, "Open tabs."),
             Sample("calls_waiting", seen.waiting, "Calls that wait for their turn in a tab."),
             Sample("calls_refused_total", self._rates.refused, "Calls above the rate of their key.", kind="counter"),
-            Sample("browsers", len(seen.browsers), "Running browsers."),
+            Sample("browsers", len(seen.browsers), "Running browsers on this machine."),
             *each,
+            *elsewhere,
         ]
 
     def leave(self, connection: str) -> "asyncio.Task[None]":
@@ -372,6 +397,10 @@ _OF_A_BROWSER = [
     ("browser_memory_bytes", "memory_bytes", "Memory of a browser with all its processes.", "gauge"),
     ("browser_cpu_seconds", "cpu_s", "CPU time of a browser's living processes.", "gauge"),
     ("browser_processes", "processes", "Processes of a browser.", "gauge"),
+]
+_OF_A_PLACE = [
+    ("endpoint_browsers", "browsers", "Browsers that an endpoint or the Grid has given."),
+    ("endpoint_waiting", "waiting", "Browsers that were asked for there and have not come."),
 ]
 
 

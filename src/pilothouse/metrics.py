@@ -52,6 +52,11 @@ class Metrics:
         latency.counts[bisect_left(BUCKETS_S, seconds)] += 1
         latency.total_s += seconds
 
+    def totals(self) -> tuple[int, int, float]:
+        """Calls, those of them that failed, and the seconds that all took together."""
+        failed = sum(count for (_, outcome), count in self._calls.items() if outcome != "ok")
+        return sum(self._calls.values()), failed, sum(one.total_s for one in self._latencies.values())
+
     def text(self, samples: Iterable[Sample], version: str) -> str:
         """Everything counted here, then what others know, then the process itself."""
         own = [

@@ -31,6 +31,7 @@ class Permits:
         self._policy = policy
         self.approvals = approvals
         self._timing = timing
+        self.asking: dict[str, Visit] = {}  # the calls that a person is asked about now, by what an answer is bound to
 
     # aim, decide
 
@@ -140,6 +141,7 @@ class Permits:
         has_turn, visit.has_turn = visit.has_turn, False
         if has_turn and visit.tab:
             visit.tab.turn.release()
+        self.asking[bound := bound_to(question)] = visit
         try:
             asked = await self.approvals.ask(
                 question,
@@ -150,6 +152,7 @@ class Permits:
                 approved=visit.approved.append,
             )
         finally:
+            self.asking.pop(bound, None)
             visit.asking_s += time.monotonic() - began
         if has_turn and visit.tab:
             await self._take_turn_again(visit, visit.tab)

@@ -38,11 +38,11 @@ class Presence:
         how many of the clients are a person's Chrome, which connects to any daemon there is and needs none."""
         self._doors, self._sessions, self._browsers = doors, sessions, browsers
 
-    def at_web(self, app: ASGIApp, unnoticed: str = "") -> ASGIApp:
-        """The same application; a client that comes and goes between two looks is noticed too, but at one path."""
+    def at_web(self, app: ASGIApp, *unnoticed: str) -> ASGIApp:
+        """The same application; a client that comes and goes between two looks is noticed too, but at these paths."""
 
         async def noticing(scope: Scope, receive: Receive, send: Send) -> None:
-            if scope.get("path") != unnoticed:
+            if scope.get("path") not in unnoticed:
                 self._last_seen = time.monotonic()
             await app(scope, receive, send)
 

@@ -1,17 +1,14 @@
 """Profiles as they stand in config.toml: read anew each time, written so that everything else in the file stays.
 
 Above: the tools of the set `profiles`, the browsers that are launched with them, `pilothouse profile`. Below: config,
-tables, errors. The file is a person's: comments and order are kept, and one with a mistake in it is never overwritten.
+editing, tables, errors. The file is a person's: comments and order are kept, one with a mistake is never overwritten.
 """
 
 import contextlib
-import os
 import re
 import shutil
-import sys
-import time
 import unicodedata
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -19,14 +16,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from pilothouse.config import HIDDEN, PROXY_HINT, Profile, Size, parse, proxy_fault, shown_proxy
+from pilothouse.editing import edited, read_text
 from pilothouse.errors import Failure
 from pilothouse.tables import with_changes, with_entry, without_entry
-from pilothouse.written import PRIVATE, replace
 
 __all__ = ["Profile", "Profiles", "Size", "shown_proxy"]
-
-LOCK_WAIT_S = 5.0
-TRIES = 5  # a person may save the file while we write
 
 
 class Profiles:
@@ -129,27 +123,20 @@ class Profiles:
     # The file
 
     def _text(self) -> str:
-        try:
-            return self._file.read_bytes().decode("utf-8")  # line ends as they are
-        except FileNotFoundError:
-            return ""
-        except (OSError, UnicodeDecodeError) as error:
-            raise Failure("bad_request", f"{self._file}: {error}") from None
+        return read_text(self._file)
 
     def _write(self, edit: Callable[[str], tuple[str, str]], values: dict[str, Any]) -> Profile:
         """`edit` gives the id of the profile it is about (empty when it is gone) and the new text."""
-        with _alone(self._file):
-            for _ in range(TRIES):
-                stamp, text = _stamp(self._file), self._text()
-                profile_id, new = edit(text.replace("\r\n", "\n"))
-                new = new.replace("\n", "\r\n") if "\r\n" in text else new
-                profiles = parse(new, str(self._file)).profiles
-                found = next((one for one in profiles if one.id == profile_id), None)
-                if found:
-                    self._check(found, values, profiles)
-                if _stamp(self._file) == stamp and _replace(self._file, new, stamp):
-                    return found or Profile(id="gone")
-        raise Failure("system", f"{self._file} is being written by somebody else", retryable=True)
+
+        def checked(text: str) -> tuple[str, Profile]:
+            profile_id, new = edit(text)
+            profiles = parse(new, str(self._file)).profiles
+            found = next((one for one in profiles if one.id == profile_id), None)
+            if found:
+                self._check(found, values, profiles)
+            return new, found or Profile(id="gone")
+
+        return edited(self._file, checked)
 
     def _check(self, profile: Profile, values: dict[str, Any], every: list[Profile]) -> None:
         _check_name(profile, values.get("name") or "", every)
@@ -248,53 +235,3 @@ def _knows_zones() -> bool:
     except ZoneInfoNotFoundError:
         return False
     return True
-
-
-# Writing
-
-
-@contextlib.contextmanager
-def _alone(file: Path) -> Generator[None]:
-    """One writer at a time, over all processes; the lock lies beside the file, for the file itself is replaced."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lock = os.open(file.with_name(f".{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    deadline = time.monotonic() + LOCK_WAIT_S
-    try:
-        while not _locked(lock):
-            if time.monotonic() > deadline:
-                raise Failure("system", f"{file} is being written by another process", retryable=True)
-            time.sleep(0.01)
-        yield
-    finally:
-        os.close(lock)
-
-
-def _locked(file: int) -> bool:
-    if sys.platform == "win32":
-        import msvcrt
-
-        lock = lambda: msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl
-
-        lock = lambda: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    try:
-        lock()
-    except OSError:
-        return False
-    return True
-
-
-def _stamp(file: Path) -> tuple[int, int, int] | None:
-    try:
-        status = file.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_mtime_ns, status.st_ino, status.st_size
-
-
-def _replace(file: Path, text: str, stamp: tuple[int, int, int] | None) -> bool:
-    """All or nothing, also when the machine stops; False when the file was changed in the meantime."""
-    real = Path(os.path.realpath(file))  # a link to a file kept elsewhere stays one
-    mode = real.stat().st_mode & 0o777 if stamp else PRIVATE
-    return replace(real, text.encode("utf-8"), mode=mode, still=lambda: _stamp(file) == stamp)

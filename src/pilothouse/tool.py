@@ -2,7 +2,7 @@
 
 Above: tools declare with it, the gate and the doors read `Tool` and `Registry`. Below: errors, result.
 The function's name is the tool's name, its module the group, its docstring the description, its annotations the
-schema, the class of its first parameter (`Tab`, `Session`, `OwnSessions`, `OwnBrowsers`) what the gate hands to it.
+schema, the class of its first parameter (`Tab`, `Session`, `OwnSessions` …) what the gate hands to it.
 """
 
 import enum
@@ -138,7 +138,7 @@ _SYNONYMS = {
     "script": "expression", "code": "expression", "function_body": "expression",
 }  # fmt: skip
 
-_PLACES = {"Tab": ("session", "tab"), "Session": ("session",), "OwnSessions": (), "OwnBrowsers": ()}
+_PLACES = {"Tab": ("session", "tab"), "Session": ("session",), "OwnSessions": (), "OwnBrowsers": (), "OwnDebug": ()}
 _declared: list[Tool] = []
 
 

@@ -429,3 +429,10 @@ async def test_what_is_told_for_long_ends_with_its_key(kind: str, monkeypatch: p
     first, end = sent
     assert first["n"] == 1
     assert (end.get("code"), end.get("more_body")) == {"http": (None, False), "websocket": (4401, None)}[kind]
+
+
+def test_the_names_of_a_server_behind_another() -> None:
+    hosts = door_module.allowed_hosts(8777, ["House.example:443", "other.example"])
+    assert {"house.example", "house.example:443", "other.example:8777"} <= hosts
+    assert not {"other.example", "127.0.0.1", "house.example:8777"} & hosts
+    assert "127.0.0.1" in door_module.allowed_hosts(80)

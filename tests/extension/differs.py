@@ -1,19 +1,8 @@
-"""What is different in the person's own Chrome, in one short table: tested here, printed in the docs from here.
+"""What is different in the person's own Chrome (`pytest tests/tools --through extension`)."""
 
-Through the extension (`pytest tests/tools --through extension`) every test of a tool must pass, except those named
-here, which must fail: a difference that is gone has no place in the table.
-"""
+from tests.differing import Difference
 
-from typing import NamedTuple
-
-import pytest
-
-
-class Difference(NamedTuple):
-    what: str
-    instead: str
-    tests: tuple[str, ...] = ()
-
+WHERE = "in your own Chrome"
 
 # Tests of other kinds of browsers, which agents' kind means nothing to.
 NOT_MEANT = ("test_profiles.py", "test_lifecycle.py", "test_open_session.py")
@@ -94,24 +83,3 @@ DIFFERS = [
         ("test_har.py::test_what_was_sent_and_what_came_back",),
     ),
 ]
-
-
-def table() -> str:
-    """As the docs show it."""
-    rows = [f"| {one.what} | {one.instead} |" for one in DIFFERS]
-    return "\n".join(["| different in your own Chrome | what to do instead |", "|---|---|", *rows])
-
-
-def mark(items: list[pytest.Item]) -> None:
-    """Those that are not meant go; those that differ must fail."""
-    items[:] = [item for item in items if item.path.name not in NOT_MEANT]
-    for item in items:
-        for one in DIFFERS:
-            if _is_one_of(item, one.tests):
-                item.add_marker(pytest.mark.xfail(strict=True, reason=one.what))
-
-
-def _is_one_of(item: pytest.Item, tests: tuple[str, ...]) -> bool:
-    plain = getattr(item, "originalname", item.name)
-    names = {f"{item.path.name}::{item.name}", f"{item.path.name}::{plain}"}
-    return not names.isdisjoint(tests)

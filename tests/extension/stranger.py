@@ -17,7 +17,8 @@ _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # of RFC 6455
 
 class Stranger:
     """`heard` is every byte that came, `after` those that came over WebSockets, all of which it accepts and greets with
-    `greeting`. `answer` gets the parsed body of a POST, and answers status and body."""
+    `greeting`, or with what `greetings` has for their path; `talks` has them apart. `answer` gets the parsed body of a
+    POST, and answers status and body."""
 
     def __init__(self, answer: Answer, greeting: dict[str, Any]) -> None:
         self.port = 0
@@ -26,7 +27,9 @@ class Stranger:
         self.left = asyncio.Event()  # a WebSocket is over
         self.knocks: list[dict[str, Any]] = []
         self.hangs_up = False  # on WebSockets, without a word
-        self._greeting = json.dumps(greeting).encode()
+        self.greetings: dict[str, list[dict[str, Any]]] = {}
+        self.talks: list[tuple[str, bytearray]] = []
+        self._greeting = greeting
         self._answer = answer
         self._came = asyncio.Event()
 
@@ -35,7 +38,8 @@ class Stranger:
             head = await reader.readuntil(b"\r\n\r\n")
             self.heard += head
             if wanted := _KEY.search(head):
-                await (writer.wait_closed() if self._hung_up(writer) else self._speak(reader, writer, wanted[1]))
+                path = head.split()[1].decode()
+                await (writer.wait_closed() if self._hung_up(writer) else self._speak(reader, writer, wanted[1], path))
                 return
             found = _LENGTH.search(head)
             body = await reader.readexactly(int(found[1])) if found else b""
@@ -51,15 +55,20 @@ class Stranger:
             writer.close()
         return self.hangs_up
 
-    async def _speak(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: bytes) -> None:
+    async def _speak(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: bytes, path: str) -> None:
         accept = base64.b64encode(hashlib.sha1(key + _GUID).digest())
         head = (
             b"HTTP/1.1 101 It\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Protocol: pilothouse.1\r\n"
         )
         writer.write(head + b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n")
-        writer.write(bytes([0x81, len(self._greeting)]) + self._greeting)
+        for one in self.greetings.get(path, [self._greeting]):
+            frame = json.dumps(one).encode()
+            writer.write(bytes([0x81, len(frame)]) + frame)
+        talk = bytearray()
+        self.talks.append((path, talk))
         while piece := await reader.read(65536):
             self.after += piece
+            talk += piece
             self.heard += piece
             if piece[0] & 0x0F == 8:  # it says goodbye
                 break

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.extension.differs import DIFFERS, NOT_MEANT, table
+from tests.differing import is_a_test, table
+from tests.extension.differs import DIFFERS, NOT_MEANT, WHERE
 from tests.promises import promise
 
 pytestmark = promise("A03")
@@ -13,13 +14,12 @@ ROOT = Path(__file__).parent.parent
 
 
 def test_the_docs_print_it() -> None:
-    assert table() in (ROOT.parent / "docs" / "own-chrome.md").read_text()
+    assert table(WHERE, DIFFERS) in (ROOT.parent / "docs" / "own-chrome.md").read_text()
 
 
 @pytest.mark.parametrize("test", [test for one in DIFFERS for test in one.tests])
 def test_what_differs_is_a_test(test: str) -> None:
-    file, _, name = test.partition("::")
-    assert f"def {name.partition('[')[0]}(" in (ROOT / "tools" / file).read_text()
+    assert is_a_test(test)
 
 
 def test_it_is_short() -> None:

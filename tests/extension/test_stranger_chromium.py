@@ -1,5 +1,6 @@
 """E01, F01, F02: another program sits where the daemon should be. It learns nothing, and the person is told."""
 
+import asyncio
 import json
 import secrets
 from collections.abc import AsyncIterator, Callable
@@ -133,7 +134,31 @@ async def test_one_that_comes_after_the_first_proof_hears_no_tab(left: Left, gre
     assert len(one.after) < 14
 
 
-@pytest.mark.parametrize("answered", [(200, b"<html>"), (404, b""), (302, b""), (200, b"x" * 5_000_000), (503, b"")])
+async def test_one_that_comes_after_the_bridge_hears_of_no_page(left: Left):
+    """As if the daemon had welcomed the browser, and a stranger took its place before the socket of the debug hub, with
+    all that was said at the bridge."""
+
+    async def answer(knock: dict[str, Any]) -> tuple[int, bytes]:
+        ours, key = secrets.token_urlsafe(32), left.secret.encode()
+        meeting = Meeting("secret", knock["install"], knock["nonce"], ours, left.port)
+        proof = {"type": "proof", "payload": {"proof": meeting.proof(key, "socket")}}
+        one.greetings = {"/bridge": [proof, WELCOME], "/signaling": [proof]}
+        return said({"nonce": ours, "proof": meeting.proof(key, "daemon"), "connected": False})
+
+    async with stranger(left.port, answer) as one:
+        async with asyncio.timeout(20):
+            await one.left.wait()
+        (first, hello), (second, nothing) = one.talks[:2]
+    assert (first, second) == ("/bridge", "/signaling")
+    assert hello[0] & 0x0F == 1
+    assert nothing[0] & 0x0F == 8  # a goodbye, and nothing before it
+    assert len(nothing) < 14
+    assert left.secret.encode() not in one.heard
+
+
+@pytest.mark.parametrize(
+    "answered", [(200, b"<html>"), (404, b""), (302, b""), (200, b"x" * 5_000_000), (503, b""), (200, b"[1]")]
+)
 async def test_whatever_it_answers_the_person_is_told(left: Left, answered: tuple[int, bytes]):
     async def answer(knock: dict[str, Any]) -> tuple[int, bytes]:
         return answered

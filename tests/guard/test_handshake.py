@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pilothouse.errors import Failure
-from pilothouse.guard.handshake import MEETING_S, MOST_OPEN, Handshake, Meeting
-from pilothouse.guard.pairing import Pairing, stretched
+from pilothouse.guard.handshake import MEETING_S, MOST_OPEN, Handshake, Meeting, Proven
+from pilothouse.guard.pairing import CODE_TRIES, Pairing, stretched
 from tests.guard.clock import Clock
 from tests.promises import promise
 
@@ -83,8 +83,48 @@ def test_a_proof_is_made_of_everything(key: bytes):
     ]
     proofs = {one.proof(key, role) for one in meetings for role in ("daemon", "extension", "socket")}
     proofs |= {one.proof(key + b"x", "daemon") for one in meetings}
-    assert len(proofs) == len(meetings) * 4
+    proofs |= {one.proof(key, role, "signaling") for one in meetings for role in ("extension", "socket")}
+    assert len(proofs) == len(meetings) * 6
     assert not any(key.decode() in one for one in proofs)
+
+
+def test_a_proof_is_for_one_door(handshake: Handshake, pairing: Pairing, key: bytes):
+    meeting = met(handshake)
+    assert refused(handshake, meeting.ours, meeting.proof(key, "extension", "signaling")) == "this proof is wrong"
+    meeting = met(handshake)
+    with pytest.raises(Failure, match="this proof is wrong"):
+        handshake.finish(meeting.ours, meeting.proof(key, "extension"), "signaling")
+    meeting = met(handshake)
+    proven = handshake.finish(meeting.ours, meeting.proof(key, "extension", "signaling"), "signaling")
+    assert (proven.paired, proven.proof) == (pairing.of(INSTALL), meeting.proof(key, "socket", "signaling"))
+
+
+def test_a_code_is_for_the_bridge_and_not_worn_out_elsewhere(handshake: Handshake, pairing: Pairing):
+    code = pairing.new_code()
+    for _ in range(CODE_TRIES + 1):
+        answer = handshake.answer("code", INSTALL, NONCE)
+        proof = Meeting("code", INSTALL, NONCE, answer.nonce, PORT).proof(
+            stretched(code, answer.salt), "extension", "signaling"
+        )
+        with pytest.raises(Failure, match="the bridge only"):
+            handshake.finish(answer.nonce, proof, "signaling")
+    assert pairing.code_key()[0] == stretched(code, answer.salt)
+
+
+def test_what_was_proven_holds_until_it_is_forgotten_or_paired_anew(handshake: Handshake, pairing: Pairing, key: bytes):
+    def proven(known: bytes) -> Proven:
+        meeting = met(handshake)
+        return handshake.finish(meeting.ours, meeting.proof(known, "extension"))
+
+    first = proven(key)
+    pairing.add(OTHER, "other")
+    assert handshake.holds(first)
+    second = pairing.add(INSTALL, "work")[1].encode()
+    assert not handshake.holds(first)
+    last = proven(second)
+    assert handshake.holds(last)
+    pairing.forget("work")
+    assert not handshake.holds(last)
 
 
 def test_every_meeting_has_one_try(handshake: Handshake, key: bytes):

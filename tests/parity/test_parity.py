@@ -1,5 +1,6 @@
 """The example of every tool, through MCP, REST and the command line of one daemon: the same data each time."""
 
+import contextlib
 import importlib
 import json
 import pkgutil
@@ -10,8 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
 
 import pilothouse.tools
+from pilothouse.guard.pairing import ORIGIN, Pairing
+from pilothouse.guard.token import Signer
 from pilothouse.tool import Tool, declared
 from tests.parity.doors import Cli, Door, Mcp, Rest
 from tests.processes import Process
@@ -24,6 +29,7 @@ for module in pkgutil.iter_modules(pilothouse.tools.__path__):
     importlib.import_module(f"pilothouse.tools.{module.name}")
 TOOLS = [one for one in declared() if one.handler.__module__.startswith("pilothouse.tools.")]
 
+HIVE_SECRET = "a secret that is long enough for it"
 # What an example needs besides the page it is called on.
 BEFORE: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "go_back": [("navigate", {"url": "/small.html"})],
@@ -65,8 +71,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def doors(home: Path) -> Iterator[list[Door]]:
-    daemon = Process("serve", home=home, PILOTHOUSE_LIMITS_REQUESTS_PER_MINUTE="0")
+def secret(home: Path) -> str:
+    """Of a browser that is paired."""
+    return Pairing(home).add("install-1", "test")[1]
+
+
+@pytest.fixture(scope="module")
+def doors(home: Path, secret: str) -> Iterator[list[Door]]:
+    (home / "config.toml").write_text('[[cocoons]]\nid = "shop"\ntarget = "http://127.0.0.1:3000"\n')
+    daemon = Process("serve", home=home, PILOTHOUSE_LIMITS_REQUESTS_PER_MINUTE="0", HIVE_SECRET=HIVE_SECRET)
     url = daemon.read()["url"]
     without = {one.name for one in TOOLS if one.scope not in ("Tab", "Session")}
     opened = [Mcp(home), Rest(url, home, without), Cli(home)]
@@ -79,14 +92,49 @@ def doors(home: Path) -> Iterator[list[Door]]:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda one: one.name)
-def test_every_door_gives_the_same(doors: list[Door], site: PageServer, tool: Tool):
+def test_every_door_gives_the_same(doors: list[Door], site: PageServer, home: Path, secret: str, tool: Tool):
     # Profiles belong to all callers: there the doors come one after the other.
-    with ThreadPoolExecutor(1 if tool.group in ("profiles", "lifecycle") else len(doors)) as threads:
+    at_once = 1 if tool.group in ("profiles", "lifecycle") else len(doors)
+    offered = offered_tab(home, secret) if tool.group == "debug" else contextlib.nullcontext()
+    with offered, ThreadPoolExecutor(at_once) as threads:
         called = [(door.name, threads.submit(through, door, site, tool)) for door in doors]
     results = {name: one.result() for name, one in called}
     assert "error" not in results["mcp"], results["mcp"]
     assert results["rest"] == results["mcp"]
     assert results["cli"] == results["mcp"]
+
+
+@contextlib.contextmanager
+def offered_tab(home: Path, secret: str) -> Iterator[None]:
+    """A browser with a tab that can be debugged."""
+    protocols = [Subprotocol("pilothouse"), Subprotocol(f"pilothouse.secret.{secret}")]
+    address = json.loads((home / "daemon.json").read_text())["url"].replace("http:", "ws:") + "/signaling"
+    token = Signer([HIVE_SECRET]).mint("shop", "/")
+    page = {"url": "http://shop.localhost:8081/", "title": "Shop", "browser_id": "b1"}
+    happened = {
+        "request_id": "1",
+        "timestamp": 5,
+        "method": "GET",
+        "url": "http://shop.localhost:8081/x",
+        "status": 500,
+    }
+    entry = {"timestamp": 6, "level": "error", "message": "oh"}
+    with connect(address, origin=Origin(ORIGIN), subprotocols=protocols) as line:
+
+        def say(kind: str, **fields: Any) -> None:
+            line.send(json.dumps({"type": f"browser_debug_{kind}", "token": token, **fields}))
+
+        say("tab_available", **page)
+        assert json.loads(line.recv(timeout=20))["type"] == "browser_debug_tab_accepted"
+        say("network_event", event="request", data=happened)
+        say("network_event", event="response", data=happened)
+        say("console_event", entry=entry)
+        line.send('{"type":"alive"}')
+        assert json.loads(line.recv(timeout=20)) == {"type": "alive"}
+        yield
+        say("tab_closed")
+        line.send('{"type":"alive"}')
+        assert json.loads(line.recv(timeout=20)) == {"type": "alive"}
 
 
 def through(door: Door, site: PageServer, tool: Tool) -> Any:
@@ -96,7 +144,10 @@ def through(door: Door, site: PageServer, tool: Tool) -> Any:
         done = door.call(name, **on(site, args))
         assert "error" not in done, done
     try:
-        return steady(door.call(tool.name, **on(site, tool.example)))
+        args = on(site, tool.example)
+        if "token" in args:  # whatever the handle of the one tab is
+            args["token"] = door.call("browser_debug_list_tabs")["tabs"][0]["token"]
+        return steady(door.call(tool.name, **args))
     finally:
         for name, args in AFTER.get(tool.name, []):
             door.call(name, **args)

@@ -102,6 +102,11 @@ class Held:
         if self.pointing.dialog and tab.dialog is not self._dialog:
             raise _changed("the dialog")
 
+    @property
+    def elements(self) -> list[Element]:
+        """What the targets mean, found already."""
+        return list(self._elements.values())
+
     async def look(self, tab: Tab) -> None:
         """Find and ask: afterwards `sights` tells, and everything is held."""
         pointing = self.pointing
@@ -196,7 +201,7 @@ async def _descend(
         owner = answer.get("frame", 0)
         if not owner:
             return {**answer, "seal": f"{world.uid} {answer['seal']}"}
-        inner = await _inside(tab, frame, owner)
+        inner = await inside(tab, frame, owner)
         if inner is None:
             raise _changed("a frame")
         if origin := await world.call("frameOrigin", owner):
@@ -205,7 +210,7 @@ async def _descend(
     raise Failure("unsupported", "frames are nested too deep", suggestions=["name the element by a target"])
 
 
-async def _inside(tab: Tab, parent: Frame, owner: int) -> Frame | None:
+async def inside(tab: Tab, parent: Frame, owner: int) -> Frame | None:
     for child in tab.frames.children(parent):
         if await owner_in(tab, child, parent) == owner:
             return child

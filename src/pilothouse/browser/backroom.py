@@ -23,7 +23,7 @@ Items = list[list[str]]
 
 class Backroom:
     def __init__(self, channel: Channel) -> None:
-        self._channel = channel
+        self.channel = self._channel = channel
         channel.on("Fetch.requestPaused", self._answer)
 
     async def enter(self, origin: str) -> bool:

@@ -61,6 +61,7 @@ class Owner(Protocol):
 class Context:
     limits = ""  # what of the policy cannot be held here
     begun_anew = "the browser ended and was started anew: tabs and cookies are gone"
+    elsewhere = False  # on another machine, where our paths mean nothing
 
     def __init__(self, browser: "Browser", context_id: str, gateway: Gateway) -> None:
         self.id = self.key = context_id

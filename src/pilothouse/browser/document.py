@@ -35,6 +35,7 @@ class FileChooser(msgspec.Struct, frozen=True):
     channel: Channel
     backend_node_id: int
     multiple: bool
+    frame_id: str = ""
 
 
 class Seen:

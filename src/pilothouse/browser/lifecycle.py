@@ -111,7 +111,22 @@ class OwnBrowsers:
             | _described("profile", one.chrome.pid, one.since, one.headless, self._sessions.on(one.profile.id))
             for one in self._browsers.running()
         ]
-        return shared + of_profiles
+        return shared + of_profiles + self._elsewhere()
+
+    def _elsewhere(self) -> list[dict[str, Any]]:
+        """By the place they come from: a Grid may have given hundreds."""
+        places = self._sessions.remotes.places() if self._sessions.remotes else []
+        return [
+            {
+                "browser": "remote",
+                "endpoint": one.name,
+                "browsers": one.browsers,
+                "waiting": one.waiting,
+                "since": int(one.since * 1000),
+                **_numbers(self._sessions.elsewhere(one.name)),
+            }
+            for one in places
+        ]
 
 
 def _described(kind: str, pid: int, since: float, headless: bool, sessions: list[Session]) -> dict[str, Any]:
@@ -120,6 +135,9 @@ def _described(kind: str, pid: int, since: float, headless: bool, sessions: list
         "pid": pid,
         "since": int(since * 1000),
         "headless": headless,
-        "sessions": len(sessions),
-        "tabs": sum(len(one.tabs) for one in sessions),
+        **_numbers(sessions),
     }
+
+
+def _numbers(sessions: list[Session]) -> dict[str, int]:
+    return {"sessions": len(sessions), "tabs": sum(len(one.tabs) for one in sessions)}

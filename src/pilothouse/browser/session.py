@@ -16,6 +16,7 @@ from pilothouse.browser.border import Border
 from pilothouse.browser.browser import Context
 from pilothouse.browser.files import Folder
 from pilothouse.browser.intercept import Rules
+from pilothouse.browser.pause import Pause
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stream import Line, Stream, Wanted
 from pilothouse.browser.tab import Tab, taken
@@ -74,6 +75,8 @@ class Session:
         self.end: Failure | None = None  # why it was ended, when others did
         self.current: Tab | None = None
         self.rules = Rules()
+        self.pause = Pause()
+        self.watched = 0  # by people: how many pictures of it are shown
         self._terms = terms
         self._take = take
         self._border = border
@@ -116,7 +119,7 @@ class Session:
 
     @property
     def occupied(self) -> bool:
-        return bool(self.busy or self._streams)
+        return bool(self.busy or self._streams or self.watched)
 
     @property
     def absence(self) -> Failure | None:
@@ -213,6 +216,7 @@ class Session:
 
     async def close(self) -> None:
         self.closed = True
+        self.pause.give_back()  # whoever waits learns that it is gone
         for stream in tuple(self._streams):
             stream.end()
         if self._border:

@@ -25,6 +25,8 @@ from pilothouse.browser.browsers import Browsers, Wish
 from pilothouse.browser.folders import Folders
 from pilothouse.browser.partings import Parting, Partings
 from pilothouse.browser.pool import Pool
+from pilothouse.browser.remote import Place, Progress, Remotes
+from pilothouse.browser.remote import Wish as FarWish
 from pilothouse.browser.session import AS_IT_IS, Options, Session
 from pilothouse.browser.shared import Shared
 from pilothouse.browser.terms import Terms
@@ -50,6 +52,7 @@ class Census(msgspec.Struct, frozen=True):
     tabs: int
     waiting: int
     browsers: list[Cost]
+    places: list[Place]
 
 
 class Sessions:
@@ -67,12 +70,14 @@ class Sessions:
         keep_s: float = 24 * 3600,
         browsers: Browsers | None = None,
         shared: Shared | None = None,
+        remotes: Remotes | None = None,
         border: OpenBorder | None = None,
     ) -> None:
         self.pools = pools
         self._border = border
         self.browsers = browsers
         self.shared = shared
+        self.remotes = remotes
         if shared:
             shared.on_stopped = self._stopped
             shared.on_forgotten = self._browser_forgotten
@@ -100,11 +105,12 @@ class Sessions:
         """From now on; sessions that are open keep the terms they were opened with."""
         self._max_sessions, self._idle_s, self.terms, self.warden.bounds = max_sessions, idle_s, terms, bounds
 
-    async def open(self, owner: Owner, options: Options) -> Session:
+    async def open(self, owner: Owner, options: Options, progress: Progress | None = None) -> Session:
+        """`progress` is told where the browser has to be waited for in a queue."""
         if len(self._open) >= self._max_sessions:
             raise self._full()
         self.warden.admit()
-        take = self._taking(options)
+        take = self._taking(options, progress)
         session_id = f"s{secrets.token_urlsafe(16)}"
         session = Session(
             session_id,
@@ -152,7 +158,8 @@ class Sessions:
 
     async def census(self) -> Census:
         tabs = [tab for session in self._open.values() for tab in session.tabs]
-        return Census(len(self._open), len(tabs), sum(tab.turn.waiting for tab in tabs), self.warden.costs)
+        places = self.remotes.places() if self.remotes else []
+        return Census(len(self._open), len(tabs), sum(tab.turn.waiting for tab in tabs), self.warden.costs, places)
 
     @property
     def in_use(self) -> int:
@@ -160,13 +167,16 @@ class Sessions:
         lone = [one for one in self.browsers.running() if not one.browser.seats] if self.browsers else []
         return len(self._open) + len(lone)
 
-    def _taking(self, options: Options) -> Callable[[], Awaitable[Context]]:
+    def _taking(self, options: Options, progress: Progress | None) -> Callable[[], Awaitable[Context]]:
         """How a session of this kind gets its place in a browser."""
         if options.browser == "profile" and self.browsers:
             wish = Wish(options.headless, options.proxy, options.allowed_domains)
             return partial(self.browsers.take, options.profile, wish)
         if options.browser == "extension" and self.shared:
             return partial(self.shared.take, options.profile, options.allowed_domains)
+        if options.browser == "remote" and self.remotes:
+            wish = FarWish(options.proxy, options.allowed_domains)
+            return partial(self.remotes.take, options.profile, wish, progress)
         if options.browser != "isolated":
             raise Failure(
                 "unsupported",
@@ -186,6 +196,11 @@ class Sessions:
     def isolated(self, headless: bool) -> list[Session]:
         kinds = [(one, one.options) for one in self._open.values()]
         return [one for one, its in kinds if its.browser == "isolated" and (its.headless is not False) == headless]
+
+    def elsewhere(self, endpoint: str) -> list[Session]:
+        """Those that have a browser of that endpoint; who still waits for one has no tab."""
+        kinds = [(one, one.options) for one in self._open.values()]
+        return [one for one, its in kinds if (its.browser, its.profile) == ("remote", endpoint) and one.tabs]
 
     def every(self) -> list[Session]:
         return list(self._open.values())
@@ -335,7 +350,7 @@ class Sessions:
         self._sweeper.cancel()
         self._folders.close()
         self.warden.close()
-        rooms = [*self.pools.values(), *(one for one in (self.browsers, self.shared) if one)]
+        rooms = [*self.pools.values(), *(one for one in (self.browsers, self.shared, self.remotes) if one)]
         await asyncio.gather(*(room.close() for room in rooms))
 
     def follow(self, listener: Listener) -> Callable[[], None]:
@@ -389,8 +404,8 @@ class OwnSessions:
     def get(self, session_id: str) -> Session:
         return self._sessions.get(self.owner, session_id)
 
-    async def open(self, options: Options) -> Session:
-        return await self._sessions.open(self.owner, options)
+    async def open(self, options: Options, progress: Progress | None = None) -> Session:
+        return await self._sessions.open(self.owner, options, progress)
 
     async def find(self, session_id: str) -> tuple[Session, bool]:
         return await self._sessions.find(self.owner, session_id, self._new)
@@ -400,6 +415,8 @@ class OwnSessions:
         headed = self.defaults.headless is False
         if browser == "extension":
             return await self._in_own_chrome(profile)
+        if browser == "remote":
+            return self._elsewhere(profile)
         if browser != "profile":
             if profile:
                 raise Failure(
@@ -409,7 +426,7 @@ class OwnSessions:
                 )
             asked = (not headed) if headless is None else headless
             return msgspec.structs.replace(self.defaults, browser=browser, profile="", headless=asked)
-        name = profile or self.defaults.profile
+        name = profile or (self.defaults.profile if self.defaults.browser == "profile" else "")
         if not name:
             raise Failure("bad_request", "say which profile", suggestions=["list_profiles shows them"])
         if self._sessions.browsers is None:
@@ -436,6 +453,14 @@ class OwnSessions:
             self.defaults, browser="extension", profile=found, headless=None, viewport=AS_IT_IS
         )
 
+    def _elsewhere(self, endpoint: str) -> Options:
+        """Bound to one endpoint by its name."""
+        if self._sessions.remotes is None:
+            raise Failure("unsupported", "this daemon has no way to browsers elsewhere")
+        name = endpoint or (self.defaults.profile if self.defaults.browser == "remote" else "")
+        found = self._sessions.remotes.pick(name)
+        return msgspec.structs.replace(self.defaults, browser="remote", profile=found, headless=None)
+
     async def _new(self, profile: str) -> Options:
         if self.defaults.browser == "extension" and not profile:
             return await self._in_own_chrome("")
@@ -446,7 +471,8 @@ class OwnSessions:
 
 
 def _told(session: Session) -> str:
-    kind = f"profile {session.options.profile}" if session.options.profile else session.options.browser
+    its = session.options
+    kind = f"{'endpoint' if its.browser == 'remote' else 'profile'} {its.profile}" if its.profile else its.browser
     host = urlsplit(session.current.url).netloc[:100] if session.current else ""
     return f"{kind}, at {host}" if host else kind
 

@@ -53,6 +53,8 @@ class Home(Protocol):
     def denies(self, url: str) -> bool: ...
     def refusal(self, url: str) -> Refusal | None: ...
     def forbids(self, url: str) -> Refusal | None: ...
+    @property
+    def elsewhere(self) -> bool: ...
 
 
 class Turn(asyncio.Lock):
@@ -85,6 +87,7 @@ class Tab:
         self.document = Document("", "about:blank", whole=True)
         self.frame: Frame | None = None  # the frame a caller switched to
         self.dialog: Dialog | None = None
+        self.picking = ""  # what a person is asked to point at
         self.file_chooser: FileChooser | None = None
         self.navigating = False
         self.bound_for = ""  # the address of a document that was asked for and has not come
@@ -118,6 +121,10 @@ class Tab:
     def files(self) -> Folder:
         """Where files of this tab's session are kept."""
         return self._home.files
+
+    @property
+    def elsewhere(self) -> bool:
+        return self._home.elsewhere
 
     @property
     def terms(self) -> Terms:
@@ -524,7 +531,9 @@ class Tab:
 
     def _file_chooser_opened(self, channel: Channel, params: dict[str, Any]) -> None:
         if node := params.get("backendNodeId"):
-            self.file_chooser = FileChooser(channel, node, params.get("mode") == "selectMultiple")
+            self.file_chooser = FileChooser(
+                channel, node, params.get("mode") == "selectMultiple", params.get("frameId", "")
+            )
             self._home.report("file_chooser", self, "the page asks for a file: call upload_file")
 
     def _script_failed(self, line: Line) -> None:

@@ -1,13 +1,13 @@
 """Give files to a page.
 
-Above: tools. Below: files, locate, cdp.
+Above: tools. Below: files, courier, locate, cdp.
 """
 
 import asyncio
 import secrets
 from pathlib import Path
 
-from pilothouse.browser import files
+from pilothouse.browser import courier, files
 from pilothouse.browser.input import raise_if_unfit
 from pilothouse.browser.locate import Element, locate
 from pilothouse.browser.settle import Mark, settle
@@ -29,7 +29,7 @@ async def upload(
     chosen = [files.allowed(path, tab.terms.upload_roots, tab.terms.private) for path in paths]
     chosen += await asyncio.to_thread(_kept, tab.files, contents)
     mark = Mark(tab, element.frame if element else tab.frames.main)
-    await (_into_element(element, chosen) if element else _into_chooser(tab, chosen))
+    await (_into_element(tab, element, chosen) if element else _into_chooser(tab, chosen))
     await settle(tab, mark)
     return [path.name for path in chosen]
 
@@ -40,12 +40,15 @@ def _kept(folder: files.Folder, contents: list[tuple[str, bytes]]) -> list[Path]
     return [folder.keep(name, data, place) for name, data in contents]
 
 
-async def _into_element(element: Element, chosen: list[Path]) -> None:
+async def _into_element(tab: Tab, element: Element, chosen: list[Path]) -> None:
     field = await element.world.call("fileField", element.local, {"seal": element.seal})
     raise_if_unfit(element, field)
     if len(chosen) > 1 and not field["multiple"]:
         raise Failure("bad_request", f"{element.ref} takes one file only")
     handle = await element.world.handle(field["ref"])
+    if tab.elsewhere:
+        await courier.give(element.world, handle, chosen)
+        return
     await element.world.channel.send("DOM.setFileInputFiles", files=[str(one) for one in chosen], objectId=handle)
 
 
@@ -56,6 +59,12 @@ async def _into_chooser(tab: Tab, chosen: list[Path]) -> None:
     if len(chosen) > 1 and not chooser.multiple:
         raise Failure("bad_request", "the page takes one file only")
     tab.file_chooser = None
+    if tab.elsewhere:
+        frame = tab.frames.get(chooser.frame_id)
+        if frame is None or frame.world is None:
+            raise Failure("stale_ref", "the page that asked for a file is gone")
+        await courier.give(frame.world, await courier.given_node(frame.world, chooser.backend_node_id), chosen)
+        return
     await chooser.channel.send(
         "DOM.setFileInputFiles", files=[str(one) for one in chosen], backendNodeId=chooser.backend_node_id
     )

@@ -17,7 +17,7 @@ from pilothouse.browser.session import Session
 from pilothouse.browser.stuck import end_page, free
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.usage import ASK_S, Process, pid_in, pid_of, processes
-from pilothouse.cdp.connection import Channel
+from pilothouse.cdp.connection import Channel, Connection
 from pilothouse.errors import Failure
 
 log = logging.getLogger(__name__)
@@ -28,6 +28,9 @@ SWEEPS = 3
 BURNING = 0.4
 SMOULDERING = 0.1
 _MB = 1_000_000
+
+Place = tuple[Connection, int]
+"""A process: its number means something in its own browser only, for two may be on two machines."""
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -64,8 +67,8 @@ class Warden:
         self.costs: list[Cost] = []
         self._sessions = sessions
         self._watching: asyncio.Task[None] | None = None
-        self._pids: dict[Channel, tuple[str, int]] = {}  # the document, and the process that it is in
-        self._cpu: dict[int, tuple[float, float]] = {}  # by pid: CPU time, and when
+        self._pids: dict[Channel, tuple[str, Place]] = {}  # the document, and the process that it is in
+        self._cpu: dict[Place, tuple[float, float]] = {}  # CPU time, and when
         self._silent: dict[Channel, _Silence] = {}
         self._open: set[str] = set()
         self._sweeps = 0  # still to come after a session has gone
@@ -123,13 +126,15 @@ class Warden:
     async def look(self) -> None:
         """See what everything costs now, and act on it."""
         sessions = [one for one in self._sessions() if one.tabs]
-        browsers = {one.context.browser for one in sessions if one.context.browser.alive}
-        seen = {browser: await processes(browser) for browser in browsers}
-        self.costs = [_cost(found) for found in seen.values() if found]
-        self._warn_if_dumb(seen.values())
-        burning = self._burning(process for found in seen.values() for process in found)
-        renderers = [one for found in seen.values() for one in found if one.kind == "renderer"]
-        await self._hold_memory(sessions, {one.pid: one.memory_bytes for one in renderers})
+        browsers = {one.context.browser: one.context.elsewhere for one in sessions if one.context.browser.alive}
+        seen = dict(zip(browsers, await asyncio.gather(*map(processes, browsers)), strict=True))
+        here = [found for browser, found in seen.items() if not browsers[browser]]
+        self.costs = [_cost(found) for found in here if found]
+        self._warn_if_dumb(here)
+        each = {(browser.connection, one.pid): one for browser, found in seen.items() for one in found}
+        renderers = {place: one for place, one in each.items() if one.kind == "renderer"}
+        burning = self._burning(renderers)
+        await self._hold_memory(sessions, {place: one.memory_bytes for place, one in renderers.items()})
         if self.bounds.busy_s:  # pages are asked while they still answer
             await self._learn_pids([tab for session in sessions for tab in session.tabs])
             strangers = {browser: self._strangers(sessions, browser, found, burning) for browser, found in seen.items()}
@@ -142,26 +147,26 @@ class Warden:
 
     # Memory
 
-    async def _hold_memory(self, sessions: list[Session], memory: dict[int, int]) -> None:
+    async def _hold_memory(self, sessions: list[Session], memory: dict[Place, int]) -> None:
         most = self.bounds.session_memory_bytes
         if not most or sum(memory.values()) <= most:  # all of them together are below: nobody need be asked
             return
         mute = await self._learn_pids([tab for session in sessions for tab in session.tabs])
-        owned = {pid for _, pid in self._pids.values()}
-        if any(memory[pid] > most for pid in memory.keys() - owned):
+        owned = {place for _, place in self._pids.values()}
+        if any(memory[place] > most for place in memory.keys() - owned):
             await asyncio.gather(
                 *(self._free(session, tab) for session in sessions for tab in session.tabs if tab in mute)
             )
         for session in sessions:
             homes = self._homes(session)
-            used = sum(memory.get(pid, 0) for pid in homes)
+            used = sum(memory.get(place, 0) for place in homes)
             if used > most:
-                heaviest = max(homes, key=lambda pid: memory.get(pid, 0))
+                heaviest = max(homes, key=lambda place: memory.get(place, 0))
                 await self._relieve(session, homes[heaviest], used)
 
-    def _homes(self, session: Session) -> dict[int, list[tuple[Tab, Channel]]]:
+    def _homes(self, session: Session) -> dict[Place, list[tuple[Tab, Channel]]]:
         """By process: what of the session runs in it."""
-        homes: dict[int, list[tuple[Tab, Channel]]] = {}
+        homes: dict[Place, list[tuple[Tab, Channel]]] = {}
         for tab in session.tabs:
             for channel in tab.page_channels():
                 if channel in self._pids:
@@ -183,8 +188,8 @@ class Warden:
         for tab, frame in roots:
             if frame.channel in self._pids:
                 continue
-            if (pid := _told_by_requests(tab, frame.channel)) in self._cpu:
-                self._pids[frame.channel] = (frame.loader_id, pid)
+            if (place := _told_by_requests(tab, frame.channel)) in self._cpu:
+                self._pids[frame.channel] = (frame.loader_id, place)
             elif frame.channel in self._silent:
                 mute.add(tab)
             elif frame.world and not tab.hindrance() and not tab.bound_for:
@@ -195,7 +200,7 @@ class Warden:
         documents = [(tab, frame.channel, frame.loader_id) for tab, frame in pages]
         pids = await asyncio.gather(*(pid_of(frame.world) for _, frame in pages if frame.world))
         told = list(zip(documents, pids, strict=True))
-        self._pids.update({channel: (loader, pid) for (_, channel, loader), pid in told if pid})
+        self._pids.update({channel: (loader, (channel.connection, pid)) for (_, channel, loader), pid in told if pid})
         return {tab for (tab, _, _), pid in told if not pid}
 
     async def _relieve(self, session: Session, pages: list[tuple[Tab, Channel]], used: int) -> None:
@@ -213,24 +218,25 @@ class Warden:
 
     # Script that never lets go
 
-    def _burning(self, found: Iterable[Process]) -> dict[int, float]:
+    def _burning(self, renderers: dict[Place, Process]) -> dict[Place, float]:
         """Renderers that work, with their share of a core since the last look."""
         now, before = asyncio.get_running_loop().time(), self._cpu
-        self._cpu = {one.pid: (one.cpu_s, now) for one in found if one.kind == "renderer"}
+        self._cpu = {place: (one.cpu_s, now) for place, one in renderers.items()}
         shares = {
-            pid: (cpu_s - before[pid][0]) / max(now - before[pid][1], 0.001)
-            for pid, (cpu_s, _) in self._cpu.items()
-            if pid in before
+            place: (cpu_s - before[place][0]) / max(now - before[place][1], 0.001)
+            for place, (cpu_s, _) in self._cpu.items()
+            if place in before
         }
-        return {pid: share for pid, share in shares.items() if share > SMOULDERING}
+        return {place: share for place, share in shares.items() if share > SMOULDERING}
 
     def _strangers(
-        self, sessions: list[Session], browser: Browser, found: list[Process], burning: dict[int, float]
+        self, sessions: list[Session], browser: Browser, found: list[Process], burning: dict[Place, float]
     ) -> float:
         """How much a page of unknown process burns for certain: processes that nobody owned up to burn, and there are
         as many of them as pages they may belong to. Workers may have a process for themselves, so no page is blamed."""
-        owned = {pid for _, pid in self._pids.values()}
-        shares = [burning[one.pid] for one in found if one.pid in burning and one.pid not in owned]
+        owned = {place for _, place in self._pids.values()}
+        places = [(browser.connection, one.pid) for one in found]
+        shares = [burning[place] for place in places if place in burning and place not in owned]
         homes = [session for session in sessions if session.context.browser is browser]
         unknown = {
             channel for one in homes for tab in one.tabs for channel in tab.page_channels() if channel not in self._pids
@@ -241,7 +247,7 @@ class Warden:
         return sorted(shares, reverse=True)[len(unknown) - 1]
 
     async def _break_silence(
-        self, sessions: list[Session], burning: dict[int, float], strangers: dict[Browser, float]
+        self, sessions: list[Session], burning: dict[Place, float], strangers: dict[Browser, float]
     ) -> None:
         """Ask every page that may be the one that burns; who has not answered for too long is broken off."""
         pages = [
@@ -268,7 +274,7 @@ class Warden:
                 answer = channel.post("Runtime.evaluate", expression="0", timeout=self.bounds.busy_s * 10 + 10)
                 self._silent[channel] = _Silence(session, tab, now, answer)
 
-    def _share(self, channel: Channel, burning: dict[int, float], stranger: float) -> float:
+    def _share(self, channel: Channel, burning: dict[Place, float], stranger: float) -> float:
         """What the page's own process burns; another's never counts."""
         known = self._pids.get(channel)
         return burning.get(known[1], 0) if known else stranger
@@ -289,11 +295,11 @@ class Warden:
         silence.session.report("limit", silence.tab.name, f"the page kept a core busy for {seconds} s: {done}")
 
 
-def _told_by_requests(tab: Tab, channel: Channel) -> int:
+def _told_by_requests(tab: Tab, channel: Channel) -> Place:
     """A page that cannot answer may have told by what it asked for: it may well be that which it waits for."""
     loaders = {frame.loader_id for frame in tab.frames if frame.channel is channel}
     ids = (one.browser_id for one in tab.network.requests() if one.channel is channel and one.loader_id in loaders)
-    return next((pid for pid in map(pid_in, ids) if pid), 0)
+    return channel.connection, next((pid for pid in map(pid_in, ids) if pid), 0)
 
 
 def _cost(found: list[Process]) -> Cost:

@@ -18,7 +18,8 @@ class Event(msgspec.Struct, frozen=True):
     """`text` is one line an agent can read; it may quote the page and is cleaned before it leaves."""
 
     number: int
-    # navigation | dialog | console_error | download | crash | tab_opened | tab_closed | file_chooser | browser | limit
+    # navigation | dialog | console_error | download | crash | tab_opened | tab_closed | file_chooser | browser |
+    # limit | person
     kind: str
     session: str
     tab: str

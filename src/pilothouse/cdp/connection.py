@@ -69,6 +69,10 @@ class Channel:
         self._children: set[str] = set()
         self._complained: set[str] = set()
 
+    @property
+    def connection(self) -> "Connection":
+        return self._connection
+
     def post(
         self, method: str, *, timeout: float = CALL_TIMEOUT_S, steadfast: bool = False, **params: Any
     ) -> asyncio.Future[dict[str, Any]]:
@@ -120,6 +124,7 @@ class Connection:
         self._transport = transport
         self._pending: dict[int, _Pending] = {}
         self._last_id = 0
+        self.heard = 0  # frames so far
         self.root = Channel(self, "")
         self._channels: dict[str, Channel] = {"": self.root}
         self.closed = asyncio.get_running_loop().create_future()
@@ -160,7 +165,17 @@ class Connection:
     async def close(self) -> None:
         await self._transport.close()
 
+    @property
+    def waits(self) -> bool:
+        """Whether anybody waits for an answer."""
+        return bool(self._pending)
+
+    def abandon(self, reason: str) -> None:
+        """Nothing will come any more, though nobody has said so."""
+        self._lost(reason)
+
     def _receive(self, data: bytes) -> None:
+        self.heard += 1
         try:
             self._take(_frame(data))
         except RecursionError:

@@ -7,12 +7,20 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from pilothouse.cdp.pipe import MAX_FRAME_BYTES
 from pilothouse.errors import Failure
 
 OPEN_TIMEOUT_S = 10
+
+
+class Refused(Failure):
+    """No WebSocket there. `why` does not repeat the address, which may hold a password."""
+
+    def __init__(self, url: str, error: Exception) -> None:
+        super().__init__("browser_gone", f"no browser answers at {url}: {error}")
+        self.why = _why(error)
 
 
 class Socket:
@@ -25,18 +33,22 @@ class Socket:
         self._on_close: Callable[[str], None] | None = None
 
     @classmethod
-    async def open(cls, url: str, headers: Mapping[str, str] | None = None) -> "Socket":
+    async def open(
+        cls, url: str, headers: Mapping[str, str] | None = None, *, timeout_s: float = OPEN_TIMEOUT_S
+    ) -> "Socket":
         try:
             websocket = await connect(
                 url,
                 additional_headers=dict(headers or {}),
                 max_size=MAX_FRAME_BYTES,
                 compression=None,
-                open_timeout=OPEN_TIMEOUT_S,
+                open_timeout=timeout_s,
                 proxy=None,
+                # Whether the browser lives is asked of the browser itself (browser.remote): a proxy between would pong.
+                ping_interval=None,
             )
         except (OSError, TimeoutError, WebSocketException, ValueError) as error:
-            raise Failure("browser_gone", f"no browser answers at {url}: {error}") from error
+            raise Refused(url, error) from error
         return cls(websocket)
 
     def start(self, on_frame: Callable[[bytes], None], on_close: Callable[[str], None]) -> None:
@@ -70,3 +82,13 @@ class Socket:
         if self._on_close is not None:
             on_close, self._on_close = self._on_close, None
             on_close(reason)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, InvalidStatus):
+        return f"it answers with status {error.response.status_code}"
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, OSError):
+        return (error.strerror or type(error).__name__).lower()
+    return "what answers there is no browser"

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from pilothouse.commands.arguments import Flags
 
 ADMINISTRATIVE = (
-    "approvals", "backup", "completion", "console", "demo", "doctor", "events", "extension", "install", "key", "log",
-    "mcp", "network", "policy", "profile", "restore", "secret", "serve", "sessions", "status", "stop", "tools",
+    "approvals", "backup", "browser-debug", "cocoon", "completion", "console", "dashboard", "demo", "doctor", "events",
+    "extension", "hub", "install", "key", "log", "mcp", "network", "policy", "profile", "restore", "secret", "serve",
+    "sessions", "status", "stop", "tools", "user",
 )  # fmt: skip
 
 

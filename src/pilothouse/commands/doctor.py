@@ -99,7 +99,7 @@ def examine() -> Iterator[Finding]:
         yield Finding("config.toml", "fail", failure.message, "mend it; docs/options.md lists every option")
     patient = Patient(home, config)
     first = (_home, _keys, _browsers, _vault, _policy, _profiles, _disk, _daemon, _port)
-    for check in (*first, _chrome, _sandbox, _shared_memory, _clients, _extension):
+    for check in (*first, _chrome, _sandbox, _shared_memory, _clients, _extension, _elsewhere):
         yield from check(patient)
 
 
@@ -380,6 +380,23 @@ def _extension(patient: Patient) -> Iterator[Finding]:
         yield Finding("extension", "note", "no browser is paired: `pilothouse extension pair`, docs/extension.md")
     for one in told["browsers"]:
         yield _own_browser(one, told["port"])
+
+
+def _elsewhere(patient: Patient) -> Iterator[Finding]:
+    """Every endpoint is really connected to; of the Grid it is asked what it has."""
+    from pilothouse.guard.secrets import Secrets
+    from pilothouse.guard.vault import Vault, system_keyring
+    from pilothouse.providers.elsewhere import Elsewhere
+
+    secrets = Secrets(patient.home, Vault(patient.home, system_keyring))
+    places = Elsewhere(secrets.written_out)
+    places.configure(patient.config.endpoints, patient.config.grid)
+    for name, source in places.sources().items():
+        check = "grid" if name == "grid" else f"endpoint {name}"
+        try:
+            yield Finding(check, "ok", asyncio.run(source.examined()))
+        except Failure as failure:
+            yield Finding(check, "fail", failure.message, "mend its entry in config.toml, or start what it names")
 
 
 def _own_browser(one: dict[str, Any], port: int) -> Finding:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Entry = dict[str, Any]
 
 
-class _NobodyReads(Exception):
+class NobodyReads(Exception):
     """Our output goes to a program that has ended, as `head` does."""
 
 
@@ -33,7 +33,7 @@ def follow(kind: str, *, session: str, live: bool, as_json: bool, **asked: Any) 
         answer = line.follow(wanted, session, live=live, on_line=lambda told: _print(told, as_json=as_json))
     except StartError as error:
         return show.complain(str(error))
-    except _NobodyReads:
+    except NobodyReads:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return show.OK
     finally:
@@ -52,12 +52,16 @@ def _print(told: Entry, *, as_json: bool) -> None:
         text = json.dumps(told, ensure_ascii=False)
     else:
         text = _PRINTED[told["kind"]](told)
+    write(text)
+
+
+def write(text: str) -> None:
     out = sys.stdout
     try:
         out.buffer.write(text.encode(out.encoding or "utf-8", "replace") + b"\n")
         out.buffer.flush()
     except BrokenPipeError:
-        raise _NobodyReads from None
+        raise NobodyReads from None
 
 
 def _console(told: Entry) -> str:

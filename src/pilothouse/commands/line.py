@@ -53,6 +53,10 @@ class Line:
         """What a session says and does, line by line; the answer comes with its end. Errors as of `call`."""
         return self._ask({"watch": wanted, "session": session, "live": live}, {"line": on_line}, None, 0)
 
+    def follow_offered(self, tool: str, args: Entry, *, on_line: OnLine) -> Entry:
+        """What a debug tool tells, line by line, and what comes after it until the tab is gone."""
+        return self._ask({"follow": tool, "args": args}, {"line": on_line}, None, 0)
+
     def _ask(self, asked: Entry, hears: Hears, silence_s: float | None, timeout_s: float) -> Entry:
         import json
 

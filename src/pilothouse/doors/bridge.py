@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from pilothouse import __version__
-from pilothouse.doors import parcel
+from pilothouse.doors import parcel, proof
 from pilothouse.doors.http import BRIDGE_PATH
 from pilothouse.doors.parcel import Refused
 from pilothouse.doors.person import Record
@@ -34,8 +34,6 @@ from pilothouse.providers import frames
 from pilothouse.providers.frames import Hello
 from pilothouse.providers.link import Link, Links
 
-CHOSEN = f"pilothouse.{frames.PROTOCOL}"
-PROOF = "pilothouse.proof."  # and our number of the meeting, a dot, the extension's proof
 HELLO_S = 5.0
 CLOSE_S = 2.0  # in which a socket that is closed may still be told why
 SILENCE_S = 75.0  # an extension says something every 20 s
@@ -52,7 +50,7 @@ _log = logging.getLogger(__name__)
 class BridgeDoor:
     def __init__(self, pairing: Pairing, links: Links, record: Record, *, port: int) -> None:
         self._pairing = pairing
-        self._handshake = Handshake(pairing, port)
+        self.handshake = Handshake(pairing, port)
         self._port = port
         self._links = links
         self._record = record
@@ -97,7 +95,7 @@ class BridgeDoor:
             self._misfits_at(version.install, what)
             hint = "the older of the two is to be updated"
             raise Failure("bad_request", what, details={"protocol": frames.PROTOCOL}, suggestions=[hint])
-        answer = self._handshake.answer(knock.by, knock.install, knock.nonce)
+        answer = self.handshake.answer(knock.by, knock.install, knock.nonce)
         paired = self._pairing.of(knock.install)
         link = self._links.named(paired.name) if paired else None
         told: dict[str, Any] = msgspec.to_builtins(answer)
@@ -106,7 +104,7 @@ class BridgeDoor:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         socket = WebSocket(scope, receive, send)
         try:
-            proven = self._proven(scope["subprotocols"])
+            proven = proof.proven(self.handshake, scope["subprotocols"], "bridge")
         except Failure as failure:
             await self._deny(socket, failure)
             return
@@ -123,13 +121,6 @@ class BridgeDoor:
             came = await self._admitted(socket, proven.paired, hello) if hello else None
         if came:
             await self._stay(came, proven.paired)
-
-    def _proven(self, offered: list[str]) -> Proven:
-        if CHOSEN not in offered:
-            raise Failure("bad_request", "this door speaks another protocol", suggestions=[f"offer {CHOSEN}"])
-        said = next((one.removeprefix(PROOF) for one in offered if one.startswith(PROOF)), "")
-        nonce, _, proof = said.partition(".")
-        return self._handshake.finish(nonce, proof)
 
     async def _refuse_second(self, paired: Paired) -> None:
         link = self._links.named(paired.name)
@@ -173,9 +164,9 @@ class BridgeDoor:
     async def _greeted(self, socket: WebSocket, proven: Proven) -> Hello | None:
         """Our first words prove that this socket is ours; only then does an extension tell of its tabs. None when what
         it said was no hello of its own; then the socket is closed with the reason."""
-        await socket.accept(CHOSEN)
+        await socket.accept(proof.CHOSEN)
         try:
-            await socket.send_text(frames.encode({"type": "proof", "payload": {"proof": proven.proof}}).decode())
+            await socket.send_text(frames.encode(proof.first_frame(proven)).decode())
             frame = frames.read((await asyncio.wait_for(socket.receive_text(), HELLO_S)).encode())
             if frame.type != "hello":
                 raise ValueError(f"it is a {frame.type}")

@@ -7,7 +7,7 @@ terminal it was typed in, and end by themselves when nobody uses them or the ter
 import asyncio
 import base64
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,6 +16,7 @@ from pilothouse.call import Answer, Call, Caller, Defaults
 from pilothouse.doors import places, wire
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
+from pilothouse.hub.following import Following
 
 MAX_IN_FLIGHT = 16
 LEAVING_S = 2.0
@@ -40,6 +41,14 @@ class Followed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     watch: Wanted
     session: str = ""
     live: bool = True
+    id: int = 0
+
+
+class Offered(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The third kind: a debug tool's answer as lines, and then what happens in that tab until it is gone."""
+
+    follow: Literal["browser_debug_get_network", "browser_debug_get_console"]
+    args: dict[str, Any] = {}
     id: int = 0
 
 
@@ -91,7 +100,8 @@ class Commands:
         given: dict[str, Any] = {}
         try:
             given = wire.decode(raw)
-            asked = msgspec.convert(given, Followed if "watch" in given else Asked)
+            kind = Followed if "watch" in given else Offered if "follow" in given else Asked
+            asked = msgspec.convert(given, kind)
         except (wire.Malformed, msgspec.ValidationError) as reason:
             ident = given.get("id")
             self._refuse(f"a line is {{tool, args}} or {{watch}}: {reason}", ident if isinstance(ident, int) else 0)
@@ -99,10 +109,18 @@ class Commands:
         if len(self._running) >= MAX_IN_FLIGHT:
             self._refuse(f"more than {MAX_IN_FLIGHT} calls at once", asked.id)
             return
-        doing = self._follow(asked) if isinstance(asked, Followed) else self._answer(asked)
-        task = asyncio.get_running_loop().create_task(doing)
+        task = asyncio.get_running_loop().create_task(self._doing(asked))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+
+    async def _doing(self, asked: Asked | Followed | Offered) -> None:
+        match asked:
+            case Asked():
+                await self._answer(asked)
+            case Followed():
+                await self._follow(asked)
+            case Offered():
+                await self._follow_offered(asked)
 
     def close(self) -> None:
         for task in self._running:
@@ -120,6 +138,27 @@ class Commands:
             await asyncio.wait([self._leaving], timeout=LEAVING_S)
         answer = await self._gate.call(Call(asked.tool, asked.args, self._caller, progress))
         self._send(wire.encode({"id": asked.id, "answer": _to_wire(answer)}))
+
+    async def _follow_offered(self, asked: Offered) -> None:
+        """The call itself is judged and logged as any other; only who may make it hears the rest."""
+        following = Following(self._gate.offered(), asked.follow, asked.args)
+        try:
+            answer = await self._gate.call(Call(asked.follow, asked.args, self._caller))
+            if not answer.failed:
+                await self._tell_offered(following, answer.data, asked.id)
+                answer = Answer("", "the tab is gone", {})
+        except Failure as failure:
+            self._fail(failure, asked.id)
+            return
+        finally:
+            following.close()
+        self._send(wire.encode({"id": asked.id, "answer": _to_wire(answer)}))
+
+    async def _tell_offered(self, following: Following, past: dict[str, Any], ident: int) -> None:
+        async for line in following.lines(past):
+            self._send(wire.encode({"id": ident, "line": line}))
+            while self._unsent_bytes() > MAX_UNSENT_BYTES:  # noqa: ASYNC110 - nobody tells when it is read
+                await asyncio.sleep(UNREAD_S)
 
     async def _follow(self, asked: Followed) -> None:
         try:

@@ -36,8 +36,13 @@ MAX_KNOCK = 4096
 # A body that is too large is still read up to here, so that its sender can finish and read the answer.
 MAX_DISCARDED = 64 * 1024 * 1024
 # No secret is needed to hear that we are here, nor for pages without data, which ask for the secret themselves.
-OPEN_PATHS = frozenset({"/health", "/api/health", "/api/docs", "/api/docs/page.js", "/api/docs/page.css"})
+OPEN_PATHS = frozenset(
+    {"/", "/health", "/api/health", "/api/docs", "/api/docs/page.js", "/api/docs/page.css", "/dashboard"}
+    | {"/dashboard/enter"}  # which takes a ticket
+)
+OPEN_FOLDER = "/ui/"
 BRIDGE_PATH = "/bridge"  # asks for a secret of its own
+SIGNALING_PATH = "/signaling"  # so does this one: users of the hub have keys that open nothing else
 KEY_PROTOCOL = "pilothouse.key."  # a browser's WebSocket can carry a key only as the name of a protocol
 
 RECHECK_S = 1.0  # a stream's key is looked at again this often
@@ -85,9 +90,10 @@ def build_app(
 
 def allowed_hosts(port: int, more: Iterable[str] = ()) -> frozenset[str]:
     """Every value of a Host header that means this server; names without a port get ours."""
-    names = ["127.0.0.1", "localhost", "[::1]", *more]
+    names = ["127.0.0.1", "localhost", "[::1]", *(name.lower() for name in more)]
     hosts = {name if _has_port(name) else f"{name}:{port}" for name in names}
-    return frozenset(hosts | set(names) if port == 80 else hosts)
+    # Whoever calls a scheme's own port leaves it out.
+    return frozenset(hosts | {host.rpartition(":")[0] for host in hosts if host.endswith((":80", ":443"))})
 
 
 def _has_port(name: str) -> bool:
@@ -149,10 +155,13 @@ class Front:
                 hint = "only the Pilothouse extension connects here; programs have /mcp and /api"
                 raise _Refused(403, "unauthorized", "this Origin is not the extension's", hint=hint)
             return  # the bridge knows the secrets of browsers; no key of ours opens it
-        if origin and (len(origin) > 1 or origin[0].lower() not in self._origins):
+        if scope["path"] == SIGNALING_PATH and origin in ([], self._extension):
+            return
+        is_panel = origin == self._extension and scope["path"].startswith(PERSONS)
+        if origin and not is_panel and (len(origin) > 1 or origin[0].lower() not in self._origins):
             hint = "pages of other origins may not call; a program leaves the header Origin out"
             raise _Refused(403, "unauthorized", "this Origin is not allowed", hint=hint)
-        if scope["path"] in OPEN_PATHS:
+        if scope["path"] in OPEN_PATHS or scope["path"].startswith(OPEN_FOLDER):
             return
         owner = self._owner(scope, _secret(headers))
         if owner is None:
@@ -180,6 +189,11 @@ def _secret(headers: Headers) -> str:
     offered = [one.strip() for one in headers.get("sec-websocket-protocol", "").split(",")]
     named = (one.removeprefix(KEY_PROTOCOL) for one in offered if one.startswith(KEY_PROTOCOL))
     return headers.get("x-api-key") or next(named, "")
+
+
+def bearer(scope: Scope) -> str:
+    """The secret that a request came with."""
+    return _secret(Headers(scope=scope))
 
 
 def _is_fit(headers: Headers) -> bool:
@@ -314,9 +328,10 @@ _LONG = (
 )
 
 
-class _Http(HttpToolsProtocol):
+class Http(HttpToolsProtocol):
     """uvicorn waits for ever for a request's head, of any size, and keeps the blanks around header values."""
 
+    max_connections = 0  # as everywhere
     _deadline: asyncio.TimerHandle | None = None
     _head_size = 0
 
@@ -324,7 +339,7 @@ class _Http(HttpToolsProtocol):
         super().connection_made(transport)
         # asyncio does so itself, but not for a listener made without naming TCP; each answer would wait 40 ms.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if len(self.connections) > MAX_CONNECTIONS:
+        if len(self.connections) > (self.max_connections or MAX_CONNECTIONS):
             transport.write(_last_words(*_CROWDED))
             transport.close()
         else:
@@ -412,10 +427,10 @@ logging.getLogger("uvicorn.error").addFilter(_is_news)
 class HttpDoor:
     """uvicorn on a socket that is already bound, inside the running event loop."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, http: type[Http] = Http, *, dated: bool = True) -> None:
         config = uvicorn.Config(
             app,
-            http=_Http,
+            http=http,
             ws=_Socket,
             ws_max_size=wire.MAX_BYTES,
             ws_per_message_deflate=False,  # it never leaves the machine
@@ -424,6 +439,8 @@ class HttpDoor:
             log_config=None,
             access_log=False,
             server_header=False,
+            date_header=dated,
+            proxy_headers=False,
             timeout_keep_alive=60,
             timeout_graceful_shutdown=1,
         )

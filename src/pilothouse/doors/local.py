@@ -41,7 +41,8 @@ class Hello(msgspec.Struct, frozen=True):
     terminal: Annotated[str, Meta(max_length=200)] = ""  # where a command was typed: its sessions outlive the line
 
     def caller(self) -> Caller:
-        defaults = Defaults(self.tools, self.browser, self.profile, self.headed, self.endpoint, self.again)
+        kind, place = ("remote", self.endpoint) if self.browser == "cdp" else (self.browser, self.profile)
+        defaults = Defaults(self.tools, kind, place, self.headed, self.endpoint, self.again)
         connection = f"terminal-{self.terminal}" if self.terminal and self.door == "call" else f"local-{uuid4().hex}"
         return Caller(key="default", connection=connection, door=self.door, defaults=defaults)
 

@@ -17,7 +17,18 @@ from pilothouse.guard.rates import Rates
 
 PERSON = "person"
 # What these begin with.
-PERSONS = ("/api/approvals", "/api/extension", "/api/grants", "/api/policy", "/api/secrets", "/api/sessions")
+PERSONS = (
+    "/api/activity",
+    "/api/approvals",
+    "/api/cocoons",
+    "/api/dashboard",
+    "/api/extension",
+    "/api/grants",
+    "/api/live",
+    "/api/policy",
+    "/api/secrets",
+    "/api/sessions",
+)
 TRIES_PER_MINUTE = 600
 
 

@@ -247,6 +247,10 @@ class Approvals:
         """An open question."""
         return self._by_id[ident].shown(self._clock()) if ident in self._by_id else None
 
+    def question(self, ident: str) -> Question | None:
+        """What an open question asks, for those who look at its page."""
+        return self._by_id[ident].question if ident in self._by_id else None
+
     def recent(self) -> list[Shown]:
         """The last ones that ended, newest first."""
         return [one.shown(self._clock()) for one in reversed(self._recent)]

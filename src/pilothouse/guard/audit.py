@@ -10,7 +10,7 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -59,6 +59,7 @@ class Audit:
         self._late: list[dict[str, Any]] = []
         self._lost = 0
         self._limited: dict[str, tuple[float, int]] = {}  # by caller: when it was told, how many were not since
+        self._followers: set[Callable[[dict[str, Any]], None]] = set()
         self._file = -1
         self._synced = 0
         self._syncing = asyncio.Lock()
@@ -112,6 +113,24 @@ class Audit:
         """The newest records, oldest first."""
         return chain.tail(self._path, count)
 
+    def after_number(self, number: int, count: int) -> list[dict[str, Any]]:
+        """The records that follow a number, oldest first, at most so many."""
+        return chain.after(self._path, number, count)
+
+    def before_number(self, number: int, count: int) -> list[dict[str, Any]]:
+        """The newest records below a number, oldest first, at most so many; 0 is below none."""
+        return chain.below(self._path, number, count)
+
+    def follow(self, follower: Callable[[dict[str, Any]], None]) -> Callable[[], None]:
+        """Hear of every record as it is written; the result ends it."""
+        self._followers.add(follower)
+        return lambda: self._followers.discard(follower)
+
+    @property
+    def number(self) -> int:
+        """Of the last record."""
+        return self._number
+
     def close(self) -> None:
         self._worker.submit(os.close, self._file)
         self._worker.shutdown()
@@ -150,7 +169,15 @@ class Audit:
         _write(self._file, line, self._size)
         self._number, self._head = self._number + 1, digest
         self._size += len(line)
+        if self._followers:
+            self._tell(line)
         return self._number
+
+    def _tell(self, line: bytes) -> None:
+        """Exactly what was written: who follows and who reads the file see the same."""
+        record = msgspec.json.decode(line)
+        for follower in tuple(self._followers):
+            follower(record)
 
     def _look_at_file(self) -> None:
         """Is it still there, and as we left it? Otherwise lines would go where nobody looks, or onto half a line."""

@@ -17,6 +17,7 @@ import msgspec
 
 START = "0" * 64
 _SEAL = re.compile(rb'(.*),"hash":"([0-9a-f]{64})"\}', re.DOTALL)
+_NUMBER = re.compile(rb'\{"n":(\d{1,15}),')
 MAX_TAIL_BYTES = 131_072
 _MAX_FAULTS = 100
 _READ_AGAIN = 5
@@ -143,6 +144,37 @@ def tail(path: Path, count: int) -> list[dict[str, Any]]:
             if record := unseal(line):
                 found.append(record)
     return found[::-1]
+
+
+def below(path: Path, number: int, count: int) -> list[dict[str, Any]]:
+    """The newest whole records below a number (0: of all), oldest first; only those are read as JSON."""
+    found: list[dict[str, Any]] = []
+    for one in reversed(files(path)):
+        for line in reversed(_lines(one, None)):
+            if len(found) >= count:
+                return found[::-1]
+            if (not number or _number_of(line) < number) and (record := unseal(line)):
+                found.append(record)
+    return found[::-1]
+
+
+def after(path: Path, number: int, count: int) -> list[dict[str, Any]]:
+    """The whole records above a number, oldest first, at most so many."""
+    found: list[dict[str, Any]] = []
+    for one in files(path):
+        if one != path and int(one.stem.rpartition("-")[2]) <= number:
+            continue  # named by its last record
+        for line in _lines(one, None):
+            if len(found) >= count:
+                return found
+            if _number_of(line) > number and (record := unseal(line)):
+                found.append(record)
+    return found
+
+
+def _number_of(line: bytes) -> int:
+    found = _NUMBER.match(line)
+    return int(found[1]) if found else 0
 
 
 def records(path: Path) -> Iterator[dict[str, Any]]:

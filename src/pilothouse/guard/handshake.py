@@ -1,8 +1,9 @@
 """How the daemon and a browser's extension show each other that they know the same key, and neither ever says it.
 
-Above: the bridge's door. Below: pairing, which has the keys. Whoever sits on the daemon's port while it is down learns
-from an extension two things that open nothing: the name of its install, and a number that it made up. The daemon shows
-its knowledge first, for one port; then the extension, once; then the daemon again, on the socket that came of it.
+Above: the doors that paired browsers come to. Below: pairing, which has the keys. Whoever sits on the daemon's port
+while it is down learns from an extension two things that open nothing: the name of its install, and a number that it
+made up. The daemon shows its knowledge first, for one port; then the extension, once and for one door; then the daemon
+again, on the socket that came of it.
 """
 
 import base64
@@ -18,12 +19,12 @@ import msgspec
 from pilothouse.errors import Failure
 from pilothouse.guard.pairing import Paired, Pairing
 
-DOMAIN = "pilothouse-bridge-1"
 MEETING_S = 10.0
 MOST_OPEN = 64
 
 By = Literal["secret", "code"]
 Role = Literal["daemon", "extension", "socket"]
+Door = Literal["bridge", "signaling"]
 
 
 class Meeting(msgspec.Struct, frozen=True):
@@ -35,9 +36,9 @@ class Meeting(msgspec.Struct, frozen=True):
     ours: str
     port: int
 
-    def proof(self, key: bytes, role: Role) -> str:
+    def proof(self, key: bytes, role: Role, door: Door = "bridge") -> str:
         """Each part with its length before it, so that no two meetings read the same."""
-        parts = [DOMAIN, role, self.by, self.install, self.theirs, self.ours, str(self.port)]
+        parts = [f"pilothouse-{door}-1", role, self.by, self.install, self.theirs, self.ours, str(self.port)]
         message = b"".join(len(part).to_bytes(4, "big") + part for part in (one.encode() for one in parts))
         return base64.urlsafe_b64encode(hmac.digest(key, message, hashlib.sha256)).decode().rstrip("=")
 
@@ -81,23 +82,31 @@ class Handshake:
             del self._open[next(iter(self._open))]
         return Answer(meeting.ours, meeting.proof(key, "daemon"), salt)
 
-    def finish(self, nonce: str, proof: str) -> Proven:
-        """The extension's proof: right or wrong, the only one for that meeting. A right one uses its code up."""
+    def finish(self, nonce: str, proof: str, door: Door = "bridge") -> Proven:
+        """The extension's proof: right or wrong, the only one for that meeting, and good at one door. A right one uses
+        its code up."""
         opened = self._open.pop(nonce, None)
         if opened is None or self._clock() >= opened.until:
             raise _refused("this proof is old, or was used before", "ask anew: POST /bridge begins")
         meeting = opened.meeting
 
         def fits(key: bytes) -> bool:
-            return hmac.compare_digest(meeting.proof(key, "extension").encode(), proof.encode("utf-8", "replace"))
+            right = meeting.proof(key, "extension", door)
+            return hmac.compare_digest(right.encode(), proof.encode("utf-8", "replace"))
 
         if meeting.by == "code":
+            if door != "bridge":
+                raise _refused("a code opens the bridge only", _PAIR)
             key, paired = self._pairing.redeem(fits), None
         else:
             key, paired = self._secret(meeting.install), self._pairing.of(meeting.install)
             if not fits(key):
                 raise _refused("this proof is wrong", _PAIR)
-        return Proven(meeting.install, paired, meeting.proof(key, "socket"))
+        return Proven(meeting.install, paired, meeting.proof(key, "socket", door))
+
+    def holds(self, proven: Proven) -> bool:
+        """Whether it is paired still, and was not paired anew meanwhile."""
+        return proven.paired is not None and self._pairing.of(proven.install) is proven.paired
 
     def _secret(self, install: str) -> bytes:
         secret = self._pairing.secret(install)

@@ -57,6 +57,10 @@ class Keys:
         """The secret of the person's key, made if there is none yet."""
         return _read_or_make(self._home / "person.key")
 
+    def hive(self) -> str:
+        """What debug tokens are signed with where nobody set HIVE_SECRET: proxy and hub are one daemon then."""
+        return _read_or_make(self._home / "hive.key")
+
     def add(self, name: str) -> Key:
         """A new agent key; one that is there already is not shown again, for whoever asks may be another."""
         path = self._path(name)

@@ -134,6 +134,10 @@ class Secrets:
             )
         return secret.value, secret.any_field
 
+    def written_out(self, text: str, origin: str) -> str:
+        """What a person wrote into the configuration, with the value in the place of each `secret:NAME`."""
+        return _REFERENCE.sub(lambda found: self.reveal(found[1], origin)[0], text)
+
     def _loaded(self) -> dict[str, Secret]:
         if self._kept is None:
             sealed = self._sealed()

@@ -11,6 +11,7 @@ import itertools
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from ipaddress import IPv4Network, IPv6Network
 from typing import Literal, NamedTuple
 
 from pilothouse.guard import socks
@@ -21,6 +22,7 @@ from pilothouse.guard.socks import Arrival, Visitor
 from pilothouse.guard.upstream import Line, ProxyRefused, Upstream, read_upstream
 from pilothouse.guard.view import CLOSED, OPENED, Passage
 
+Network = IPv4Network | IPv6Network
 Connect = Callable[[Sequence[Address], int], Awaitable[tuple[asyncio.Transport, Arrival]]]
 """How a checked address is reached."""
 
@@ -77,6 +79,17 @@ class Sluice:
         self._gateways.add(gateway)
         return gateway
 
+    async def open_abroad(
+        self, host: str, nodes: Sequence[Network], *, upstream: str = "", allowed: Sequence[str] = ()
+    ) -> "Gateway":
+        """One that listens on another address of this machine, for browsers of those networks; closed at first."""
+        gateway = Gateway(
+            self, CLOSED, upstream=read_upstream(upstream) if upstream else None, domains=read_domains(allowed)
+        )
+        await gateway.listen(host, nodes)
+        self._gateways.add(gateway)
+        return gateway
+
     def close(self) -> None:
         for gateway in list(self._gateways):
             gateway.close()
@@ -105,9 +118,10 @@ class Gateway:
         self._visitors: dict[Visitor, asyncio.Task[None] | None] = {}
         self._reasons: OrderedDict[tuple[str, int], Reason] = OrderedDict()
 
-    async def listen(self) -> None:
+    async def listen(self, host: str = "127.0.0.1", nodes: Sequence[Network] = ()) -> None:
+        self._nodes = nodes
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: Visitor(self), "127.0.0.1", 0, backlog=256)
+        self._server = await loop.create_server(lambda: Visitor(self), host, 0, backlog=256)
         self.port = self._server.sockets[0].getsockname()[1]
 
     def reason(self, host: str, port: int) -> str:
@@ -169,10 +183,18 @@ class Gateway:
     # What a visitor tells us (socks.Desk)
 
     def arrived(self, visitor: Visitor) -> bool:
-        if len(self._visitors) >= _MAX_CONNECTIONS:
+        if len(self._visitors) >= _MAX_CONNECTIONS or self._is_stranger(visitor):
             return False
         self._visitors[visitor] = None
         return True
+
+    def _is_stranger(self, visitor: Visitor) -> bool:
+        """Chrome has no password for a SOCKS proxy: where we listen to others, they are told by their address."""
+        if not self._nodes:
+            return False
+        peer = literal(visitor.peer)
+        peer = (getattr(peer, "ipv4_mapped", None) or peer) if peer else None
+        return peer is None or not any(peer in network for network in self._nodes)
 
     def asked(self, visitor: Visitor, host: str, port: int) -> None:
         self._visitors[visitor] = asyncio.create_task(self._admit(visitor, canonical(host), port))

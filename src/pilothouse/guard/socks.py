@@ -115,6 +115,11 @@ class Visitor(asyncio.Protocol):
         if not self._desk.arrived(self):
             self._near.abort()
 
+    @property
+    def peer(self) -> str:
+        found = self._near.get_extra_info("peername")
+        return str(found[0]) if found else ""
+
     def data_received(self, data: bytes) -> None:
         self._data += data
         try:

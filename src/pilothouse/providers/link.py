@@ -30,7 +30,8 @@ OnEvent = Callable[[str, int, msgspec.Raw], None]
 OnState = Callable[[str], None]
 
 _log = logging.getLogger(__name__)
-_HARMLESS = {"ping", "stop", "reload"}  # what may be asked of a browser whose person stopped everything
+# What may be asked of a browser whose person stopped everything.
+_HARMLESS = {"ping", "stop", "reload", "panel", "waiting"}
 _NOTHING = msgspec.Raw(b"{}")
 _REPLACED = 4409
 

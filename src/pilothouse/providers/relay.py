@@ -356,11 +356,13 @@ class Relay:
         told |= {"ours": True} if info.ours else {}  # no word of CDP's: whoever comes back knows what agents opened
         return told | {"openerId": opener.target_id} if opener else told
 
-    def let_go(self, held: Held) -> None:
-        """The engine is done with it; the tab stays as it is."""
-        if held.awake and self.link.connected:
-            self.link.post("detach", {"tabId": held.tab_id}, timeout=DETACH_S)
+    async def let_go(self, held: Held) -> None:
+        """The engine is done with it; the tab stays as it is, and is others' when this returns."""
+        is_held = held.awake and self.link.connected
+        going = self.link.post("detach", {"tabId": held.tab_id}, timeout=DETACH_S) if is_held else None
         self._forget(held)
+        if going:
+            await asyncio.wait([going])
 
     def _forget(self, held: Held, why: str = "") -> None:
         self._sleeps(held)

@@ -48,10 +48,13 @@ async def kill_browser(browsers: OwnBrowsers, profile: Name) -> Result[Killed]:
 async def get_running_browsers(browsers: OwnBrowsers) -> Result[Running]:
     """List running browsers, shared ones too."""
     found = browsers.running()
-    lines = [f"{one.get('profile', one['browser'])} pid {one['pid']}, {_counted(one)}" for one in found]
+    lines = [f"{_which(one)}, {counted(one['sessions'], 'session')}, {counted(one['tabs'], 'tab')}" for one in found]
     return Result("\n".join(lines) or "no browser is running", Running(found))
 
 
-def _counted(one: dict[str, Any]) -> str:
-    window = "" if one["headless"] else ", with a window"
-    return f"{counted(one['sessions'], 'session')}, {counted(one['tabs'], 'tab')}{window}"
+def _which(one: dict[str, Any]) -> str:
+    if one["browser"] == "remote":
+        waiting = f" and {one['waiting']} asked for" if one["waiting"] else ""
+        return f"endpoint {one['endpoint']}: {counted(one['browsers'], 'browser')}{waiting}"
+    window = "" if one["headless"] else " with a window"
+    return f"{one.get('profile', one['browser'])} pid {one['pid']}{window}"

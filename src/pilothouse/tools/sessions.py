@@ -12,7 +12,7 @@ from pilothouse.browser.sessions import OwnSessions
 from pilothouse.errors import Failure
 from pilothouse.profiles import Size
 from pilothouse.result import Result, counted
-from pilothouse.tool import Access, TimeoutMs, tool
+from pilothouse.tool import Access, Progress, TimeoutMs, tool
 
 
 class Opened(msgspec.Struct, omit_defaults=True):
@@ -53,10 +53,16 @@ async def open_session(
     allowed_domains: Annotated[list[Annotated[str, Meta(max_length=300)]], Meta(max_length=500)] = [],
     proxy: Annotated[str, Meta(max_length=2000)] = "",
     storage_state: Annotated[str, Meta(max_length=100)] = "",
+    endpoint: Annotated[str, Meta(max_length=100)] = "",
+    *,
+    progress: Progress,
 ) -> Result[Opened]:
     """Open a separate browser session (own cookies, own tabs)."""
-    kind = browser or ("profile" if profile else sessions.defaults.browser)
-    defaults = await sessions.options_for(kind, profile, headless=headless)
+    kind = browser or ("remote" if endpoint else "profile" if profile else sessions.defaults.browser)
+    if endpoint and (kind != "remote" or profile):
+        hint = 'leave out `profile`, and `browser` unless it is "remote"'
+        raise Failure("bad_request", "an endpoint is a browser of its own", suggestions=[hint])
+    defaults = await sessions.options_for(kind, endpoint or profile, headless=headless)
     if kind == "extension" and proxy:
         raise Failure("unsupported", "the person's own Chrome keeps its own proxy", suggestions=["leave proxy out"])
     options = msgspec.structs.replace(
@@ -68,7 +74,7 @@ async def open_session(
         allowed_domains=tuple(allowed_domains),
         proxy=proxy,
     )
-    session = await sessions.open(options)
+    session = await sessions.open(options, progress)
     if storage_state:
         try:
             await state.load(session, storage_state, asked=False)
@@ -147,7 +153,8 @@ def _skipped(kept: state.Kept) -> str:
 
 
 def _kind(session: Session) -> str:
-    return f"profile {session.options.profile}" if session.options.profile else session.options.browser
+    its = session.options
+    return f"{'endpoint' if its.browser == 'remote' else 'profile'} {its.profile}" if its.profile else its.browser
 
 
 def _age(seconds: float) -> str:

@@ -1,0 +1,68 @@
+// The first page of a tab may begin before the debugger is there. What it asked for until then is known from Chrome's own
+// account of a page's resources: addresses, times and status, without headers and bodies.
+
+import { address } from './debug-diary.js';
+import { ask } from './debug-hold.js';
+
+/** @typedef {import('./debug-diary.js').Diary} Diary */
+/** @typedef {{status: number, timestamp: number, headers: Record<string, string>}} Seen */
+
+export const DOCUMENT = 'document';
+const MOST = 500;
+const ACCOUNT = `JSON.stringify([performance.timeOrigin, performance.getEntriesByType('resource').slice(0, ${MOST}).map(
+  (one) => [one.name, one.startTime, one.duration, one.responseStatus])])`;
+
+/** The document itself, as it was told of before.
+ * @param {Diary} diary @param {{url: string, method: string, at: number, seen: Seen}} page */
+export function tellDocument(diary, { url, method, at, seen }) {
+  const told = { timestamp: at, method, url: address(url) };
+  diary.begin(DOCUMENT, told, { request_id: DOCUMENT, ...told });
+  const { status, headers, timestamp } = seen;
+  const mime_type = (headers['content-type'] ?? '').split(';', 1)[0].slice(0, 200);
+  diary.respond(DOCUMENT, { timestamp, status, status_text: '', headers, mime_type });
+}
+
+/** Once the page is there. @param {number} tabId @param {Diary} diary @param {string} loaderId @param {number} bodyMax */
+export async function tellEarly(tabId, diary, loaderId, bodyMax) {
+  const known = new Set([...diary.requests.values()].map((one) => one.url));
+  const document = diary.requests.get(DOCUMENT);
+  if (document) {
+    const duration_ms = Math.max(Date.now() - document.timestamp, 0);
+    diary.finish(DOCUMENT, { timestamp: Date.now(), duration_ms, ...(await bodyOf(tabId, loaderId, bodyMax)) });
+  }
+  for (const [number, one] of (await account(tabId)).entries()) if (!known.has(one.url)) add(diary, number, one);
+}
+
+/** @param {number} tabId @param {string} requestId @param {number} bodyMax */
+async function bodyOf(tabId, requestId, bodyMax) {
+  const told = requestId && (await ask({ tabId }, 'Network.getResponseBody', { requestId }).catch(() => undefined));
+  if (!told || told.base64Encoded) return {};
+  return told.body.length <= bodyMax ? { body: told.body } : { body: told.body.slice(0, bodyMax), body_truncated: true };
+}
+
+/** A page may say here what it likes, as in its console. @param {number} tabId
+ * @returns {Promise<{url: string, at: number, duration: number, status: number}[]>} */
+async function account(tabId) {
+  const told = await ask({ tabId }, 'Runtime.evaluate', { expression: ACCOUNT, returnByValue: true }).catch(() => undefined);
+  try {
+    const [origin, list] = JSON.parse(told.result.value);
+    const read = list.map((/** @type {unknown[]} */ [url, start, duration, status]) => {
+      return { url: String(url), at: Number(origin) + Number(start), duration: Number(duration), status: Number(status) };
+    });
+    return read.filter((/** @type {any} */ one) => one.at > 0 && one.duration >= 0 && !one.url.startsWith('data:'));
+  } catch {
+    return [];
+  }
+}
+
+/** @param {Diary} diary @param {number} number @param {{url: string, at: number, duration: number, status: number}} one */
+function add(diary, number, { url, at, duration, status }) {
+  const request_id = `early-${number}`;
+  const told = { timestamp: at, method: 'GET', url: address(url) };
+  diary.begin(request_id, told, { request_id, ...told });
+  const timestamp = at + duration;
+  if (status > 0 && status <= 999) {
+    diary.respond(request_id, { timestamp, status: Math.trunc(status), status_text: '', headers: {}, mime_type: '' });
+  }
+  diary.finish(request_id, { timestamp, duration_ms: duration });
+}

@@ -1,0 +1,102 @@
+// Chrome's debugger on tabs that are offered. There is one attachment of a tab for all of us: while an agent has it, we
+// listen to what it switched on; it comes and goes on a fresh one, so that neither finds what the other left behind.
+
+/** @typedef {import('./types').Debuggee} Debuggee */
+
+const VERSION = '1.3';
+const WORKERS_AND_FRAMES = { autoAttach: true, waitForDebuggerOnStart: false, flatten: true };
+
+/** @type {Map<number, {alone: boolean, coming: Promise<void>}>} */
+const held = new Map();
+/** @type {(tabId: number) => boolean} */
+let isAgents = () => false;
+let postDataMax = 0;
+
+/** @param {{isAgents: typeof isAgents}} given who else may have a tab */
+export function wire(given) {
+  ({ isAgents } = given);
+}
+
+/** @param {number} tabId whether the debugger is there for us alone */
+export function isOursAlone(tabId) {
+  return held.get(tabId)?.alone ?? false;
+}
+
+/** @param {number} tabId */
+export function isHeld(tabId) {
+  return held.has(tabId);
+}
+
+/** @param {number} tabId @param {number} bodyMax @returns {Promise<void>} */
+export function hold(tabId, bodyMax) {
+  postDataMax = bodyMax;
+  const known = held.get(tabId);
+  if (known) return known.coming;
+  const one = { alone: !isAgents(tabId), coming: Promise.resolve() };
+  held.set(tabId, one);
+  if (one.alone) one.coming = take(tabId);
+  return one.coming;
+}
+
+/** After a new start of the worker: our attachment outlived it. @param {number} tabId @param {boolean} alone */
+export function holdAgain(tabId, alone) {
+  held.set(tabId, { alone, coming: Promise.resolve() });
+}
+
+/** @param {number} tabId */
+export async function letGo(tabId) {
+  const one = held.get(tabId);
+  if (!one) return;
+  held.delete(tabId);
+  await one.coming;
+  if (one.alone && !held.has(tabId)) await chrome.debugger.detach({ tabId }).catch(() => {});
+}
+
+/** An agent is about to attach. @param {number} tabId */
+export async function stepAside(tabId) {
+  const one = held.get(tabId);
+  if (!one?.alone) return;
+  one.alone = false;
+  await one.coming;
+  await chrome.debugger.detach({ tabId }).catch(() => {});
+}
+
+/** The agent has let go. @param {number} tabId */
+export async function stepBack(tabId) {
+  const one = held.get(tabId);
+  if (!one || one.alone) return;
+  one.alone = true;
+  one.coming = take(tabId);
+  await one.coming;
+}
+
+/** Chrome took it away. @param {number} tabId */
+export function taken(tabId) {
+  held.delete(tabId);
+}
+
+/** @param {Debuggee} debuggee @param {string} method @param {object} [params] @returns {Promise<any>} */
+export function ask(debuggee, method, params) {
+  return chrome.debugger.sendCommand(debuggee, method, /** @type {any} */ (params));
+}
+
+/** A frame of another site or a worker of a page that is ours alone. @param {number} tabId @param {any} params */
+export function adopt(tabId, { sessionId, targetInfo }) {
+  if (isOursAlone(tabId) && ['iframe', 'worker'].includes(targetInfo.type)) listenTo({ tabId, sessionId });
+}
+
+/** @param {number} tabId */
+async function take(tabId) {
+  const attaching = chrome.debugger.attach({ tabId }, VERSION).catch(() => {}); // closed, or not ours to have
+  await Promise.all([attaching, ...listenTo({ tabId })]); // at once, for the page does not wait for us
+}
+
+/** @param {Debuggee} debuggee @returns {Promise<any>[]} */
+function listenTo(debuggee) {
+  return [
+    ask(debuggee, 'Network.enable', { maxPostDataSize: postDataMax }),
+    ask(debuggee, 'Runtime.enable'),
+    ask(debuggee, 'Log.enable'),
+    ask(debuggee, 'Target.setAutoAttach', WORKERS_AND_FRAMES),
+  ].map((asked) => asked.catch(() => {}));
+}

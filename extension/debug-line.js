@@ -1,0 +1,227 @@
+// The WebSocket to the hub: made anew whenever it breaks, and soon found out when it is dead. What cannot be said now is
+// not kept here: the hub asks for what it missed.
+
+import { hub } from './debug-settings.js';
+import { meet, proves } from './handshake.js';
+import { kept } from './memory.js';
+
+const FIRST_DELAY_MS = 100;
+const LONGEST_DELAY_MS = 2_000;
+const WELCOME_MS = 5_000;
+const ALIVE_MS = 20_000;
+const BUSY_ALIVE_MS = 2_000; // while tabs are offered: they are to be back within seconds
+const ANSWER_MS = 2_500;
+const MOST_UNSENT = 64 * 1024 * 1024;
+const TOGETHER_MS = 50;
+const MOST_TOGETHER = 100;
+const LARGE = 1_000_000;
+
+/**
+ * @typedef {object} Ears
+ * @property {() => boolean} isBusy
+ * @property {(hub: {proxy: string}) => void} onReady
+ * @property {(message: any) => void} onMessage
+ * @property {() => void} onLost
+ */
+
+/**
+ * From the first question to the end of its socket.
+ * @typedef {object} Attempt
+ * @property {WebSocket} [socket]
+ * @property {string} first what the hub still has to prove in its first frame
+ */
+
+/** @type {Ears} */
+let ears;
+/** @type {Attempt | null} */
+let attempt = null;
+let ready = false;
+let delay = FIRST_DELAY_MS;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let next;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let patience;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let pulse;
+/** @type {string[]} said soon, in one frame: a busy page has thousands of news a second */
+let together = [];
+let togetherChars = 0;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let flushing;
+
+/** @param {Ears} given */
+export function listen(given) {
+  ears = given;
+}
+
+export function isReady() {
+  return ready;
+}
+
+/** Now, and again and again until it stands, if there is a hub. */
+export function connect() {
+  clearTimeout(next);
+  const known = hub();
+  if (!attempt && known) void begin(known);
+}
+
+/** @param {import('./debug-settings.js').Way} way */
+async function begin(way) {
+  /** @type {Attempt} */
+  const own = { first: '' };
+  attempt = own;
+  const met = 'key' in way ? byKey(way.key) : (await meet(way.claim, 'signaling')).met;
+  if (own !== attempt) return;
+  if (met) open(own, way.url, met);
+  else lost(own);
+}
+
+/** @param {string} key a user's: of a far hub TLS says who it is */
+function byKey(key) {
+  return { protocols: ['pilothouse', `pilothouse.key.${key}`], first: '' };
+}
+
+/** @param {Attempt} own @param {string} url @param {{protocols: string[], first: string}} met */
+function open(own, url, { protocols, first }) {
+  try {
+    own.socket = new WebSocket(url, protocols);
+  } catch {
+    attempt = null; // an address or a key that cannot be one
+    return;
+  }
+  own.first = first;
+  expect(own.socket, WELCOME_MS);
+  own.socket.onopen = () => {
+    if (!own.first) hello();
+  };
+  own.socket.onmessage = ({ data }) => {
+    if (own !== attempt) return;
+    if (own.first) greet(own, data);
+    else take(JSON.parse(data));
+  };
+  own.socket.onclose = () => {
+    if (own === attempt) lost(own);
+  };
+}
+
+/** The daemon proves itself once more, on this very socket, before it hears of any page.
+ * @param {Attempt} own @param {unknown} data */
+function greet(own, data) {
+  if (proves(data, own.first)) {
+    own.first = '';
+    hello();
+    return;
+  }
+  lost(own);
+  own.socket?.close();
+}
+
+function hello() {
+  say({ type: 'browser_debug_hello', browser_id: kept.install });
+}
+
+/** Something woke us: do not wait out a pause. */
+export function hurry() {
+  delay = FIRST_DELAY_MS;
+  connect();
+}
+
+/** Go to the hub that there is now. */
+export function renew() {
+  const old = attempt;
+  if (old) lost(old);
+  old?.socket?.close(1000);
+  hurry();
+}
+
+/** At once, after what was to be said soon. @param {object} message @returns {boolean} whether it is on its way */
+export function say(message) {
+  flush();
+  return send(encoded(message));
+}
+
+/** Soon. @param {object} message */
+export function mention(message) {
+  const text = encoded(message);
+  together.push(text);
+  togetherChars += text.length;
+  if (together.length >= MOST_TOGETHER || togetherChars > LARGE) flush();
+  else flushing ??= setTimeout(flush, TOGETHER_MS);
+}
+
+function flush() {
+  clearTimeout(flushing);
+  flushing = undefined;
+  if (!together.length) return;
+  send(`[${together.join(',')}]`);
+  together = [];
+  togetherChars = 0;
+}
+
+/** @param {string} frame */
+function send(frame) {
+  const socket = attempt?.socket;
+  if (attempt?.first || socket?.readyState !== WebSocket.OPEN) return false;
+  if (socket.bufferedAmount > MOST_UNSENT) {
+    socket.close();
+    return false;
+  }
+  socket.send(frame);
+  return true;
+}
+
+/** Halves of characters, which pages can print, are no JSON to others. @param {object} message */
+function encoded(message) {
+  const text = JSON.stringify(message);
+  if (!/\\ud[89a-f]/.test(text)) return text;
+  return text.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, (found) => (found === '\\\\' ? found : '\\ufffd'));
+}
+
+/** @param {any} message */
+function take(message) {
+  if (message.type === 'alive') relax();
+  else if (message.type === 'browser_debug_hub') {
+    ready = true;
+    delay = FIRST_DELAY_MS;
+    relax();
+    keepAlive();
+    ears.onReady(message);
+  } else if (ready) ears.onMessage(message);
+}
+
+/** @param {Attempt} own */
+function lost(own) {
+  const wasReady = ready;
+  attempt = null;
+  ready = false;
+  relax();
+  clearTimeout(pulse);
+  if (own.socket) own.socket.onopen = own.socket.onclose = own.socket.onmessage = null;
+  delay = wasReady ? FIRST_DELAY_MS : Math.min(delay * 2, LONGEST_DELAY_MS);
+  next = setTimeout(connect, delay * (0.5 + Math.random() / 2));
+  ears.onLost();
+}
+
+/** A message of ours is life for the worker too; one that is not answered finds a dead line. */
+export function keepAlive() {
+  clearTimeout(pulse);
+  pulse = setTimeout(() => {
+    if (!attempt?.socket || !ready) return;
+    if (!patience && say({ type: 'alive' })) expect(attempt.socket, ANSWER_MS);
+    keepAlive();
+  }, ears.isBusy() ? BUSY_ALIVE_MS : ALIVE_MS);
+}
+
+/** @param {WebSocket} own @param {number} ms */
+function expect(own, ms) {
+  relax();
+  patience = setTimeout(() => {
+    own.close();
+    own.dispatchEvent(new CloseEvent('close')); // a peer that is not there never answers the closing
+  }, ms);
+}
+
+function relax() {
+  clearTimeout(patience);
+  patience = undefined;
+}

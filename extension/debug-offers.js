@@ -1,0 +1,163 @@
+// Offered pages, and what the hub and we say about them. An offer ends with its document.
+
+import { keepForNow, kept } from './memory.js';
+import { fitting } from './debug-diary.js';
+import * as line from './debug-line.js';
+import { listenTo, release, releaseAll } from './debug-listen.js';
+import { coming, left, offers, remember } from './debug-pages.js';
+import { settings } from './debug-settings.js';
+
+/** @typedef {import('./debug-pages.js').Live} Live */
+/** @typedef {import('./debug-diary.js').Diary} Diary */
+/** @typedef {Pick<Live, 'token' | 'ticket' | 'url' | 'documentId' | 'title' | 'diary' | 'loaderId' | 'isLate'>} Page */
+
+const QUIET_MS = 250;
+const AWAY_MS = 60_000;
+const MOST_BODY = 2_500_000; // however it is written, it fits into a frame
+const MAX_TITLE = 1_500;
+const MAX_FAVICON = 60_000;
+
+/** @type {Set<number>} tabs of which there is news in a moment */
+const quiet = new Set();
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let leaving;
+let isAway = false;
+
+line.listen({ isBusy: () => offers.size > 0, onReady, onMessage, onLost });
+
+/** Whether there is a hub to hear of pages, or was one a moment ago. */
+export function isHeard() {
+  return !isAway;
+}
+
+/** @param {number} tabId @param {Page} page */
+export function offer(tabId, page) {
+  const fresh = { alone: true, told: false, accepted: false, bodyMax: settings.response_body_max_size };
+  offers.set(tabId, { ...page, ...fresh });
+  remember();
+  line.keepAlive();
+  void announce(tabId);
+}
+
+/** @param {number} tabId */
+async function announce(tabId) {
+  const one = offers.get(tabId);
+  const tab = await chrome.tabs.get(tabId).catch(() => undefined);
+  if (!one || offers.get(tabId) !== one || one.told || !line.isReady()) return; // a hub that comes hears of all, once
+  one.told = true;
+  one.title ||= (tab?.title ?? '').slice(0, MAX_TITLE); // it may have been told a new one meanwhile
+  const favicon = tab?.favIconUrl && tab.favIconUrl.length <= MAX_FAVICON ? { favicon: tab.favIconUrl } : {};
+  const { token, url, title, ticket } = one;
+  line.say({ type: 'browser_debug_tab_available', token, browser_id: kept.install, url, title, ...favicon, ticket });
+}
+
+/** It moved on by script. @param {{tabId: number, frameId: number, url: string}} details */
+export function moved({ tabId, frameId, url }) {
+  const one = frameId === 0 ? offers.get(tabId) : undefined;
+  if (!one) return;
+  one.url = url;
+  remember();
+  tellSoon(tabId);
+}
+
+/** @param {number} tabId @param {string} title */
+export function retitled(tabId, title) {
+  const one = offers.get(tabId);
+  if (!one || one.title === title) return;
+  one.title = title.slice(0, MAX_TITLE);
+  tellSoon(tabId);
+}
+
+/** @param {number} tabId */
+export async function look(tabId) {
+  const tab = await chrome.tabs.get(tabId).catch(() => undefined);
+  if (tab?.title) retitled(tabId, tab.title);
+}
+
+/** A page that changes its title a thousand times a second is told of four times. @param {number} tabId */
+function tellSoon(tabId) {
+  if (quiet.has(tabId)) return;
+  quiet.add(tabId);
+  setTimeout(() => {
+    quiet.delete(tabId);
+    const { accepted, token, url, title } = offers.get(tabId) ?? {};
+    if (accepted) line.say({ type: 'browser_debug_tab_updated', token, url, title });
+  }, QUIET_MS);
+}
+
+/** @param {Diary} diary @param {number} tabId @param {object} message */
+export function tell(diary, tabId, message) {
+  const one = offers.get(tabId);
+  if (one?.accepted && one.diary === diary) line.mention({ ...message, token: one.token });
+}
+
+/** @param {number} tabId */
+export function close(tabId) {
+  const one = offers.get(tabId);
+  if (!one) return;
+  offers.delete(tabId);
+  remember();
+  line.say({ type: 'browser_debug_tab_closed', token: one.token });
+}
+
+/** "Stop everything" is meant for those who look, too. */
+export async function letAllGo() {
+  for (const tabId of [...offers.keys()]) close(tabId);
+  coming.clear();
+  left.clear();
+  await releaseAll();
+}
+
+/** @param {{proxy: string}} hub */
+function onReady({ proxy }) {
+  clearTimeout(leaving);
+  leaving = undefined;
+  isAway = false;
+  keepForNow({ debugProxy: proxy });
+  for (const tabId of offers.keys()) {
+    void listenTo(tabId);
+    void announce(tabId);
+  }
+}
+
+/** @param {any} message */
+function onMessage({ type, token, request_id, filters, ...told }) {
+  const found = [...offers].find(([, one]) => one.token === token);
+  if (!found) return;
+  const [tabId, one] = found;
+  const newest = -(filters?.limit ?? 0);
+  if (type === 'browser_debug_tab_accepted') accepted(one, told);
+  else if (type === 'browser_debug_tab_refused') refused(tabId);
+  else if (type === 'browser_debug_get_network') {
+    const requests = fitting([...one.diary.requests.values()].slice(newest));
+    line.say({ type: 'browser_debug_network_data', request_id, requests });
+  } else if (type === 'browser_debug_get_console') {
+    const entries = fitting(one.diary.entries.slice(newest));
+    line.say({ type: 'browser_debug_console_data', request_id, entries });
+  }
+}
+
+/** @param {Live} one @param {any} told */
+function accepted(one, { ticket, response_body_max_size }) {
+  const isFirst = !one.ticket;
+  const bodyMax = Math.min(response_body_max_size, settings.response_body_max_size, MOST_BODY);
+  Object.assign(one, { ticket, accepted: true, bodyMax });
+  remember();
+  if (isFirst) one.diary.tellAll();
+}
+
+/** @param {number} tabId */
+function refused(tabId) {
+  offers.delete(tabId);
+  remember();
+  if (!coming.has(tabId)) void release(tabId);
+}
+
+/** Nobody looks any more, after a while; the bar must not say so for long. The pages are offered again when the hub is. */
+function onLost() {
+  for (const one of offers.values()) one.told = one.accepted = false;
+  leaving ??= setTimeout(() => {
+    isAway = true;
+    void releaseAll();
+  }, AWAY_MS);
+}

@@ -1,0 +1,58 @@
+// Numbers and times as people read them.
+
+/** @param {number} ms */
+export function took(ms) {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  return ms < 60_000
+    ? `${(ms / 1000).toFixed(1)} s`
+    : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+/** @param {number} count */
+export function bytes(count) {
+  for (const [size, name] of /** @type {[number, string][]} */ ([
+    [1e9, 'GB'],
+    [1e6, 'MB'],
+    [1e3, 'kB'],
+  ])) {
+    if (count >= size) return `${(count / size).toFixed(count >= 10 * size ? 0 : 1)} ${name}`;
+  }
+  return `${Math.round(count)} B`;
+}
+
+/** @param {number | string | Date} when */
+export function clock(when) {
+  return new Date(when).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+}
+
+/** @param {number | string | Date} when */
+export function dated(when) {
+  return new Date(when).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+/** @param {number} ms since 1970 */
+export function since(ms) {
+  const s = Math.max(0, (Date.now() - ms) / 1000);
+  if (s < 60) return 'just now';
+  if (s < 3600) return `${Math.floor(s / 60)} min`;
+  return s < 86_400 ? `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min` : `${Math.floor(s / 86_400)} days`;
+}
+
+/** @param {number} count @param {string} noun */
+export function counted(count, noun) {
+  return `${count.toLocaleString()} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** The host of an address, or the address itself. @param {string} url */
+export function hostOf(url) {
+  try {
+    return new URL(url).host || url;
+  } catch {
+    return url;
+  }
+}
+
+/** Plain data on one line or a few. @param {any} value */
+export function plain(value) {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
+}

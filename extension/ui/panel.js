@@ -1,0 +1,263 @@
+// The side panel's parts, for one browser of the person's: where it stands, this page and its rule, the mode of all agents,
+// questions, the picker, and what was done. Whoever opens it (the extension) tells which page is in front.
+
+import { about, nameOf, outcome } from './activity.js';
+import { questionCards } from './approvals.js';
+import { button, chip, fill, h, problem } from './dom.js';
+import { clock } from './format.js';
+import { VirtualList } from './list.js';
+import { picker } from './picker.js';
+
+/** @typedef {import('./shell.js').House} House */
+/** @typedef {{mode: string, words: string, next: string, name: string}} State of the extension's own connection */
+/** @typedef {{url: string, title: string}} Front the page in front */
+
+const MODES = [
+  ['auto', 'Auto'],
+  ['ask', 'Ask'],
+  ['readonly', 'Read only'],
+];
+const VERDICTS = /** @type {Record<string, [string, string]>} */ ({
+  allow: ['allowed', 'ok'],
+  ask: ['asks you', 'warn'],
+  deny: ['denied', 'danger'],
+});
+
+/**
+ * @param {House} house
+ * @param {{onStop: () => void, onAllow: () => void}} wishes
+ */
+export function panel(house, wishes) {
+  const { store } = house;
+  /** @type {Front} */
+  let front = { url: '', title: '' };
+  /** @type {State} */
+  let state = { mode: 'off', words: '', next: '', name: '' };
+
+  const standing = h('section', { class: 'card', 'aria-label': 'Connection' });
+  const page = h('section', { class: 'card', 'aria-label': 'This page' });
+  const mode = h('section', { class: 'card', 'aria-label': 'Mode' });
+  const cards = questionCards(house);
+  const pick = picker(house.live, () => placeOf(store.sessions, state.name, front.url));
+  const log = logList(store);
+  const node = h(
+    'main',
+    { class: 'panel' },
+    standing,
+    h('section', { 'aria-label': 'Questions' }, cards.node),
+    page,
+    mode,
+    pick.node,
+    log.node,
+  );
+
+  const showState = () => {
+    const live = store.connection === 'live';
+    fill(
+      standing,
+      h(
+        'div',
+        { class: 'state', 'data-mode': state.mode, role: 'status' },
+        h('b', {}, state.words),
+        h('p', { class: 'small soft' }, live ? state.next : 'The panel reconnects by itself.'),
+      ),
+      h(
+        'div',
+        { class: 'row' },
+        state.name && chip(state.name, 'main'),
+        chip(live ? 'live' : 'not connected', live ? 'ok' : 'warn'),
+        state.mode === 'stopped'
+          ? button('Allow again', wishes.onAllow, { class: 'main' })
+          : button('Stop everything', wishes.onStop, { class: 'danger' }),
+      ),
+    );
+    pick.node.hidden = !placeOf(store.sessions, state.name, front.url);
+  };
+  const showMode = async () => {
+    try {
+      const { policy } = await house.api.get('/api/policy');
+      const choose = async (/** @type {string} */ value) => {
+        try {
+          await house.api.ask('PATCH', '/api/policy', { mode: value });
+        } catch (error) {
+          fill(wrong, problem(error));
+        }
+        await showPage();
+      };
+      const wrong = h('div', {});
+      fill(
+        mode,
+        h('h2', {}, 'All agents, everywhere'),
+        h(
+          'div',
+          { class: 'segmented', role: 'radiogroup', 'aria-label': 'Mode' },
+          MODES.map(([value, text]) =>
+            h(
+              'label',
+              {},
+              h('input', {
+                type: 'radio',
+                name: 'mode',
+                value,
+                checked: policy.mode === value,
+                on: { change: () => void choose(value) },
+              }),
+              text,
+            ),
+          ),
+        ),
+        wrong,
+      );
+    } catch (error) {
+      fill(mode, problem(error));
+    }
+  };
+  const showPage = async () => {
+    const host = webHost(front.url);
+    if (!host)
+      return void fill(
+        page,
+        h('h2', {}, 'This page'),
+        h('p', { class: 'soft small' }, 'Agents never work on pages of this kind.'),
+      );
+    try {
+      const told = await house.api.ask('POST', '/api/policy/test', {
+        url: front.url.slice(0, 2000),
+        browser: 'extension',
+      });
+      fill(page, h('h2', { class: 'one-line' }, host), says(told), ruleForm(house, host, showPage));
+    } catch (error) {
+      fill(page, problem(error));
+    }
+  };
+  const ends = [
+    store.on('connection', () => {
+      showState();
+      if (store.connection === 'live') void Promise.all([showMode(), showPage()]);
+    }),
+    store.on('sessions', showState),
+  ];
+  showState();
+  return {
+    node,
+    /** @param {State} told */
+    stands: (told) => {
+      state = told;
+      showState();
+    },
+    /** @param {Front} told */
+    fronts: (told) => {
+      if (told.url === front.url) return;
+      front = told;
+      showState();
+      void showPage();
+    },
+    close: () => {
+      ends.forEach((end) => end());
+      cards.close();
+      log.close();
+    },
+  };
+}
+
+/** @param {any} told */
+function says(told) {
+  return h(
+    'div',
+    { class: 'row' },
+    Object.entries(told.says).map(([name, said]) => {
+      const [word, kind] = VERDICTS[/** @type {any[]} */ (said).at(-1).verdict];
+      return chip(`${name}: ${word}`, kind);
+    }),
+    h('span', { class: 'small soft' }, /** @type {any[]} */ (Object.values(told.says)[0])[0].rule),
+  );
+}
+
+/** @param {House} house @param {string} host @param {() => Promise<void>} done */
+function ruleForm(house, host, done) {
+  const wrong = h('div', {});
+  const set = async (/** @type {any} */ rule) => {
+    try {
+      if (rule) await house.api.ask('POST', '/api/policy/rules', { host, ...rule });
+      else await house.api.ask('DELETE', `/api/policy/rules?host=${encodeURIComponent(host)}`);
+      await done();
+    } catch (error) {
+      fill(wrong, problem(error));
+    }
+  };
+  return h(
+    'div',
+    { class: 'stack tight' },
+    h(
+      'div',
+      { class: 'row', role: 'group', 'aria-label': `Rule of ${host}` },
+      button('Read and write', () => void set({ read: true, write: true, approval: false })),
+      button('Ask at each write', () => void set({ read: true, write: true, approval: true })),
+      button('Read only', () => void set({ read: true, write: false, approval: null })),
+      button('Nothing', () => void set({ read: false, write: false, approval: null }), { class: 'danger' }),
+      button('No rule', () => void set(null), { class: 'quiet' }),
+    ),
+    wrong,
+  );
+}
+
+/** @param {import('./store.js').Store} store */
+function logList(store) {
+  let isDrawn = true;
+  const list = new VirtualList({
+    height: 44,
+    label: 'Activity',
+    key: (one) => one.n,
+    stamp: (/** @type {any} */ one) => String(one.after?.n ?? ''),
+    line: (/** @type {any} */ entry) =>
+      h(
+        'div',
+        { class: 'event', 'data-tone': outcome(entry).tone },
+        h('span', { class: 'soft small when' }, clock(entry.time)),
+        h('b', { class: 'mono one-line' }, nameOf(entry)),
+        h('span', { class: 'one-line grow' }, about(entry)),
+        outcome(entry).result,
+      ),
+  });
+  const draw = () => {
+    isDrawn = true;
+    list.show(store.log.toReversed());
+  };
+  draw();
+  const leave = store.on('log', () => {
+    if (isDrawn) requestAnimationFrame(draw);
+    isDrawn = false;
+  });
+  return {
+    node: h('section', { class: 'card', 'aria-label': 'Activity' }, h('h2', {}, 'Activity'), list.node),
+    close: () => {
+      leave();
+      list.close();
+    },
+  };
+}
+
+/**
+ * The session of this browser that has the page in front.
+ * @param {import('./store.js').Session[]} sessions
+ * @param {string} name
+ * @param {string} url
+ */
+function placeOf(sessions, name, url) {
+  for (const session of sessions) {
+    if (session.browser !== 'extension' || session.profile !== name) continue;
+    const tab = session.tabs.find((one) => one.url === url);
+    if (tab) return { session: session.id, tab: tab.name };
+  }
+  return null;
+}
+
+/** @param {string} url */
+function webHost(url) {
+  try {
+    const { protocol, host } = new URL(url);
+    return /^https?:$/.test(protocol) ? host : '';
+  } catch {
+    return '';
+  }
+}

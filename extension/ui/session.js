@@ -1,0 +1,226 @@
+// One session: its tabs, the live picture, the wheel, and what the tab says and loads.
+
+import { button, chip, empty, facts, fill, h, problem, refill } from './dom.js';
+import { dated, hostOf } from './format.js';
+import { questionCards } from './approvals.js';
+import { picker } from './picker.js';
+import { Screen } from './screen.js';
+import { kindOf, stateOf } from './sessions.js';
+import { tabLines } from './lines.js';
+
+/** @param {import('./shell.js').House} house @param {string} id */
+export function sessionView(house, id) {
+  const { store, live } = house;
+  /** @type {Screen | null} */
+  let screen = null;
+  /** @type {ReturnType<typeof tabLines> | null} */
+  let lines = null;
+  let tab = '';
+  let follows = true; // the agent's current tab, until the person chooses one
+
+  const title = h('h1', { class: 'one-line' }, 'Session');
+  const chips = h('div', { class: 'row' });
+  const tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Tabs' });
+  const address = h('p', { class: 'address mono one-line' });
+  const picture = h('div', { class: 'stage' });
+  const hint = h('p', { class: 'small soft' });
+  const wrong = h('div', {});
+  const dialog = h('div', {});
+  const pick = h('div', {});
+  const take = h('button', { type: 'button', class: 'main', on: { click: () => void turn() } });
+  const end = button('End session', () => void close(), { class: 'danger' });
+  const about = h('div', {});
+  const said = h('div', {});
+  const cards = questionCards(house, (one) => one.session === id);
+  const questions = h('section', { 'aria-label': 'Questions of this session' }, cards.node);
+  const body = h(
+    'div',
+    { class: 'session' },
+    h('section', { class: 'card', 'aria-label': 'Live picture' }, tabs, address, dialog, pick, picture, hint),
+    h(
+      'div',
+      { class: 'stack' },
+      questions,
+      said,
+      picker(live, () => (tab ? { session: id, tab } : null)).node,
+      h('section', { class: 'card', 'aria-label': 'About' }, h('h2', {}, 'About'), about),
+    ),
+  );
+  const gone = empty(
+    'This session is over',
+    'Its agent closed it, or nobody used it for a while. What it did is in Activity.',
+  );
+  const node = h(
+    'div',
+    { class: 'view' },
+    h(
+      'header',
+      {},
+      h('div', { class: 'grow' }, h('a', { class: 'small', href: '#/' }, '‹ Sessions'), title, chips),
+      h('div', { class: 'row' }, take, end),
+    ),
+    wrong,
+    body,
+    gone,
+  );
+
+  const attempt = async (/** @type {() => Promise<any>} */ work) => {
+    fill(wrong);
+    try {
+      await work();
+    } catch (error) {
+      fill(wrong, problem(error));
+    }
+  };
+  const found = () => store.sessions.find((one) => one.id === id);
+  const turn = () => attempt(() => live.ask({ do: found()?.paused ? 'give_back' : 'take', session: id }));
+  const close = () =>
+    attempt(async () => {
+      if (
+        !(await house.confirm(
+          'End this session?',
+          'Its tabs close, and the agent loses what it was doing there.',
+          'End session',
+        ))
+      )
+        return;
+      await live.ask({ do: 'end', session: id });
+    });
+
+  /** @param {string} name */
+  const look = (name) => {
+    if (screen?.tab === name) return;
+    screen?.close();
+    lines?.close();
+    tab = name;
+    screen = name
+      ? new Screen(live, id, name, { label: 'Live picture of the tab', onLeave: () => take.focus() })
+      : null;
+    lines = name ? tabLines(house, id, name) : null;
+    fill(picture, screen?.canvas);
+    fill(said, lines?.node);
+  };
+  const show = () => {
+    const session = found();
+    body.hidden = take.hidden = end.hidden = !session;
+    gone.hidden = Boolean(session) || store.connection !== 'live';
+    if (!session) {
+      look('');
+      return;
+    }
+    if (follows || !session.tabs.some((one) => one.name === tab)) {
+      follows = follows || !session.tabs.some((one) => one.name === tab);
+      look(session.current);
+    }
+    const shown = session.tabs.find((one) => one.name === tab);
+    refill(title, shown?.title || shown?.url, () => shown?.title || hostOf(shown?.url ?? '') || 'Session');
+    refill(chips, { ...session, tabs: [] }, () => [
+      chip(session.caller, 'main'),
+      chip(kindOf(session)),
+      session.mode !== 'auto' && chip(session.mode),
+      stateOf(session),
+    ]);
+    refill(tabs, [tab, session.current, session.tabs.map((one) => [one.name, one.title, one.url, one.loading])], () =>
+      session.tabs.map((one) =>
+        h(
+          'button',
+          {
+            type: 'button',
+            role: 'tab',
+            class: 'tab',
+            'aria-selected': String(one.name === tab),
+            title: one.url,
+            on: {
+              click: () => {
+                follows = one.name === session.current;
+                look(one.name);
+                show();
+              },
+            },
+          },
+          one.title || hostOf(one.url) || one.name,
+          one.loading && ' …',
+        ),
+      ),
+    );
+    refill(address, shown?.url, () => shown?.url);
+    refill(take, session.paused, () => (session.paused ? 'Give the wheel back' : 'Take the wheel'));
+    refill(hint, session.paused, () =>
+      session.paused
+        ? 'You have the wheel: click, type and scroll in the picture. The agent waits. Shift+Escape leaves the picture.'
+        : 'You are watching. Take the wheel to act yourself; the agent waits meanwhile.',
+    );
+    refill(about, session.id, () =>
+      facts([
+        ['Agent', session.caller],
+        ['Connected by', session.connection || 'REST'],
+        ['Browser', kindOf(session)],
+        ['Mode', session.mode],
+        ['Opened', dated(session.opened_ms)],
+        ['Handle', h('code', {}, session.id)],
+      ]),
+    );
+    showDialog(session.paused, shown?.dialog ?? null);
+    showPick(shown?.picking ?? '');
+    screen?.steer(session.paused || Boolean(shown?.picking));
+  };
+  /** @param {boolean} isMine @param {{kind: string, message: string} | null} open */
+  const showDialog = (isMine, open) => {
+    const answer = (/** @type {boolean} */ accept) =>
+      attempt(() => live.ask({ do: 'dialog', session: id, tab, accept }));
+    refill(
+      dialog,
+      [isMine, open],
+      () =>
+        open &&
+        h(
+          'div',
+          { class: 'notice' },
+          h('b', {}, `The page shows a dialog (${open.kind}): `),
+          open.message,
+          isMine &&
+            h(
+              'div',
+              { class: 'row' },
+              button('OK', () => void answer(true)),
+              button('Cancel', () => void answer(false)),
+            ),
+        ),
+    );
+  };
+  /** @param {string} prompt what an agent asks the person to point at */
+  const showPick = (prompt) =>
+    refill(
+      pick,
+      prompt,
+      () =>
+        prompt &&
+        h(
+          'div',
+          { class: 'notice', role: 'status' },
+          h('b', {}, 'The agent asks you to point at something: '),
+          prompt,
+          h(
+            'div',
+            { class: 'row' },
+            h('span', { class: 'small' }, 'Click it in the picture.'),
+            button('I would rather not', () => void attempt(() => live.ask({ do: 'end_pick', session: id, tab }))),
+          ),
+        ),
+    );
+  const ask = () => {
+    questions.hidden = ![...store.pending.values()].some((one) => one.session === id);
+  };
+  show();
+  ask();
+  const ends = [store.on('sessions', show), store.on('connection', show), store.on('questions', ask)];
+  return {
+    node,
+    close: () => {
+      ends.forEach((one) => one());
+      screen?.close();
+      lines?.close();
+      cards.close();
+    },
+  };
+}

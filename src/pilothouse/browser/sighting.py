@@ -1,0 +1,106 @@
+"""A picture of what a call points at, for the person who is asked: the page around it, and where in it the things are.
+
+Above: wheel. Below: locate's elements, capture, cdp. Nothing is drawn into the page and nothing is scrolled: the page
+is not told that somebody looks.
+"""
+
+import base64
+import math
+from typing import Any
+
+import msgspec
+
+from pilothouse.browser.input import owner_in
+from pilothouse.browser.locate import Element
+from pilothouse.browser.tab import Tab
+from pilothouse.browser.world import WorldGone
+from pilothouse.cdp.connection import ProtocolError
+from pilothouse.errors import Failure
+
+LOOK_S = 4.0
+MAX_ELEMENTS = 10
+MAX_SIDE = 1280
+QUALITY = 75
+_RECT = """(n) => {
+  const element = ph.element(n);
+  if (!element || !element.isConnected) return null;
+  const { x, y, width, height } = element.getBoundingClientRect();
+  return { x, y, width, height };
+}"""
+
+Box = dict[str, float]
+
+
+class Sighting(msgspec.Struct, frozen=True):
+    """`boxes` are in pixels of the picture."""
+
+    data: bytes
+    width: int
+    height: int
+    boxes: list[Box]
+
+
+async def sighted(tab: Tab, elements: list[Element]) -> Sighting:
+    """What is there now, around the first of them."""
+    tab.check_open()
+    tab.check_dialog()
+    try:
+        view = (await tab.channel.send("Page.getLayoutMetrics", timeout=LOOK_S))["cssVisualViewport"]
+        boxes = [box for one in elements[:MAX_ELEMENTS] if (box := await _box(tab, one))]
+        clip = _around(view, boxes[0] if boxes else None)
+        beyond = (clip["x"], clip["y"]) != (view["pageX"], view["pageY"])
+        scale = min(1.0, MAX_SIDE / max(clip["width"], clip["height"], 1))
+        shot = await tab.channel.send(
+            "Page.captureScreenshot",
+            format="jpeg",
+            quality=QUALITY,
+            optimizeForSpeed=True,
+            clip={**clip, "scale": scale},
+            captureBeyondViewport=beyond,
+            timeout=LOOK_S,
+        )
+    except (ProtocolError, WorldGone) as error:
+        raise Failure("page_error", f"no picture could be taken: {error}") from error
+    shown = [_within(box, view, clip, scale) for box in boxes]
+    size = round(clip["width"] * scale), round(clip["height"] * scale)
+    return Sighting(base64.b64decode(shot["data"]), *size, shown)
+
+
+async def _box(tab: Tab, element: Element) -> Box | None:
+    """In the window of the page, frames around it counted in."""
+    box: Box | None = await element.world.run(_RECT, element.local, timeout=LOOK_S)
+    frame = element.frame
+    while box and (parent := tab.frames.get(frame.parent)) is not None:
+        world = await tab.frames.ready(parent, LOOK_S)
+        origin: dict[str, Any] | None = await world.call("frameOrigin", await owner_in(tab, frame, parent))
+        if origin is None:
+            return None
+        box = {
+            "x": origin["x"] + box["x"] * origin["scaleX"],
+            "y": origin["y"] + box["y"] * origin["scaleY"],
+            "width": box["width"] * origin["scaleX"],
+            "height": box["height"] * origin["scaleY"],
+        }
+        frame = parent
+    return box
+
+
+def _around(view: dict[str, float], box: Box | None) -> Box:
+    """The window as it stands, or as far down or to the side as the thing is."""
+    clip = {"x": view["pageX"], "y": view["pageY"], "width": view["clientWidth"], "height": view["clientHeight"]}
+    if box is None:
+        return clip
+    for place, size in (("x", "width"), ("y", "height")):
+        if box[place] < 0 or box[place] + box[size] > clip[size]:
+            middle = clip[place] + box[place] + box[size] / 2 - clip[size] / 2
+            clip[place] = max(math.floor(middle), 0)
+    return clip
+
+
+def _within(box: Box, view: dict[str, float], clip: Box, scale: float) -> Box:
+    return {
+        "x": round((box["x"] + view["pageX"] - clip["x"]) * scale, 1),
+        "y": round((box["y"] + view["pageY"] - clip["y"]) * scale, 1),
+        "width": round(box["width"] * scale, 1),
+        "height": round(box["height"] * scale, 1),
+    }

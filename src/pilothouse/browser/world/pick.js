@@ -1,0 +1,146 @@
+// Pick: a person points at an element, and by what it can be found again; highlight draws a box for them.
+// Above: browser/picker.py, browser/highlight.py. Below: locate.js, names.js, refs.js. Drawn in a closed root of its own:
+// no style of the page reaches it, and only what a real pointer does counts.
+
+const TEST_IDS = ["data-testid", "data-test-id", "data-test", "data-cy", "data-qa"];
+const ODD_ID = /\d{4,}|^[\d:]|[:.[\]]|__|--/;
+let endPick = null;
+let shownHost = null;
+
+function overlay(style) {
+  const host = document.createElement("div");
+  host.style.cssText = `all:initial;position:fixed;inset:0;z-index:2147483647;${style}`;
+  htmlOf(document).append(host);
+  return [host, host.attachShadow({ mode: "closed" })];
+}
+function frameAround(root, colour) {
+  const box = document.createElement("div");
+  box.style.cssText = `position:fixed;display:none;pointer-events:none;border:2px solid ${colour};border-radius:3px;background:color-mix(in srgb, ${colour} 12%, transparent);box-sizing:border-box`;
+  const tag = document.createElement("span");
+  tag.style.cssText = `position:absolute;left:-2px;bottom:100%;max-width:60vw;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;font:600 12px/18px system-ui,sans-serif;color:#fff;background:${colour};padding:0 6px;border-radius:3px 3px 0 0`;
+  box.append(tag);
+  root.append(box);
+  return (el, text) => {
+    const rect = rectOf(el);
+    tag.textContent = cut(text, 100);
+    const inside = rect.top < 20 ? "left:-2px;bottom:auto;top:0" : "left:-2px;bottom:100%;top:auto";
+    for (const part of inside.split(";")) tag.style.setProperty(...part.split(":"));
+    box.style.display = "block";
+    Object.assign(box.style, { left: `${rect.left - 3}px`, top: `${rect.top - 3}px`, width: `${rect.width + 6}px`, height: `${rect.height + 6}px` });
+  };
+}
+
+ph.highlight = (n, label, ms) => withNames(() => {
+  ph.endHighlight();
+  const el = refs.get(n);
+  if (!el || !connectedOf(el)) return { fail: "detached" };
+  scrollTo(el, { block: "nearest", inline: "nearest", behavior: "instant" });
+  const [host, root] = overlay("pointer-events:none");
+  const draw = frameAround(root, "#c2185b");
+  const text = label || calledOf(el) || roleOf(el);
+  const follow = () => { if (shownHost === host && connectedOf(el)) { draw(el, text); requestAnimationFrame(follow); } };
+  shownHost = host;
+  follow();
+  setTimeout(() => { if (shownHost === host) ph.endHighlight(); }, ms);
+  return named(el);
+});
+ph.endHighlight = () => { if (shownHost) shownHost.remove(); shownHost = null; return true; };
+
+// Where a person pointed, in pixels of the window; null when they would not. The page hears nothing of it.
+ph.pick = (prompt, ms) => new Promise((resolve) => {
+  ph.endPick();
+  const [host, root] = overlay("cursor:crosshair");
+  const draw = frameAround(root, "#0b57d0");
+  const bar = document.createElement("div");
+  bar.style.cssText = "position:fixed;left:50%;top:12px;transform:translateX(-50%);max-width:80vw;font:14px/20px system-ui,sans-serif;color:#fff;background:#12355b;padding:8px 14px;border-radius:8px;box-shadow:0 4px 16px rgb(0 0 0 / 35%);pointer-events:none";
+  bar.textContent = `${cut(prompt, 300)} (click it; Escape: none)`;
+  root.append(bar);
+  const under = (event) => {
+    host.style.pointerEvents = "none";
+    try { return deepHit(event.clientX, event.clientY); } finally { host.style.pointerEvents = "auto"; }
+  };
+  const swallow = (event) => { event.preventDefault(); event.stopImmediatePropagation(); };
+  const heard = (event) => {
+    if (!event.isTrusted) return;
+    swallow(event);
+    if (event.type === "pointermove") {
+      const el = under(event);
+      if (el) withNames(() => draw(el, `${roleOf(el)} ${calledOf(el)}`.trim()));
+    } else if (event.type === "click") finish({ x: event.clientX, y: event.clientY });
+    else if (event.type === "keydown" && event.key === "Escape") finish(null);
+  };
+  const kinds = ["pointermove", "pointerdown", "pointerup", "mousedown", "mouseup", "mousemove", "click", "dblclick", "auxclick", "contextmenu", "keydown", "keyup"];
+  const finish = (answer) => {
+    for (const kind of kinds) window.removeEventListener(kind, heard, true);
+    clearTimeout(timer);
+    host.remove();
+    endPick = null;
+    resolve(answer);
+  };
+  for (const kind of kinds) window.addEventListener(kind, heard, true);
+  const timer = setTimeout(finish, ms, { late: true });
+  endPick = () => finish(null);
+});
+ph.endPick = () => { if (endPick) endPick(); return true; };
+
+// What is at a point: an element with all that it can be found by, or the frame to ask further.
+ph.pickedAt = (x, y) => withNames(() => {
+  const el = deepHit(x, y);
+  if (!el) return null;
+  if (tagOf(el) === "iframe" || tagOf(el) === "frame") return { frame: refs.of(el) };
+  return { local: refs.of(el), ...named(el), tag: tagOf(el), text: cut(clean(textContentOf(el) || ""), 200), selectors: selectorsOf(el) };
+});
+
+// Each of them leads to this element and to no other.
+function selectorsOf(el) {
+  const found = [];
+  const add = (kind, selector) => { if (selector && leadsOnlyTo(selector, el)) found.push({ kind, selector }); };
+  for (const name of TEST_IDS) if (hasAttr(el, name)) { add("test id", `[${name}=${quote(attr(el, name))}]`); break; }
+  const role = roleOf(el), name = calledOf(el);
+  if (role && role !== "generic" && name && name.length <= 120) add("role and name", `role=${role}[name=${quote(name)}]`);
+  if (name && name.length <= 120 && labelsOf(el).length) add("label", `label=${name}`);
+  add("css", shortCss(el));
+  add("xpath", `xpath=${shortXPath(el)}`);
+  return found;
+}
+function leadsOnlyTo(selector, el) {
+  try {
+    const all = [...new Set(elementsFor(selector))];
+    return all.length === 1 && all[0] === el;
+  } catch { return false; }
+}
+function shortCss(el) {
+  const id = attr(el, "id");
+  if (id && !ODD_ID.test(id) && leadsOnlyTo(`#${CSS.escape(id)}`, el)) return `#${CSS.escape(id)}`;
+  const named = attr(el, "name");
+  if (named && leadsOnlyTo(`${tagOf(el)}[name=${quote(named)}]`, el)) return `${tagOf(el)}[name=${quote(named)}]`;
+  let path = "";
+  for (let at = el, depth = 0; isElement(at) && depth < 12; at = parentNodeOf(at), depth++) {
+    const own = attr(at, "id");
+    const step = own && at !== el && !ODD_ID.test(own) ? `#${CSS.escape(own)}` : stepOf(at);
+    path = path ? `${step} > ${path}` : step;
+    if (leadsOnlyTo(path, el)) return path;
+  }
+  return path;
+}
+function stepOf(el) {
+  const parent = parentNodeOf(el), tag = CSS.escape(tagOf(el));
+  const same = parent && (typeOf(parent) === 1 || typeOf(parent) === 11) ? [...query(parent, `:scope > ${tag}`)].filter((one) => parentNodeOf(one) === parent) : [el];
+  return same.length > 1 ? `${tag}:nth-of-type(${same.indexOf(el) + 1})` : tag;
+}
+function shortXPath(el) {
+  let path = "";
+  for (let at = el; isElement(at); at = parentNodeOf(at)) {
+    const id = attr(at, "id");
+    if (id && !id.includes('"') && !ODD_ID.test(id)) return `//*[@id="${id}"]${path}`;
+    const tag = tagOf(at), parent = parentNodeOf(at);
+    const same = isElement(parent) ? kidsNamed(parent, tag) : [at];
+    path = `/${/^[\w-]+$/.test(tag) ? tag : "*"}${same.length > 1 ? `[${same.indexOf(at) + 1}]` : ""}${path}`;
+  }
+  return path;
+}
+function kidsNamed(parent, tag) {
+  const found = [];
+  for (let at = firstElementOf(parent); at; at = nextElementOf(at)) if (tagOf(at) === tag) found.push(at);
+  return found;
+}

@@ -1,0 +1,166 @@
+"""Cocoons as they stand in config.toml: the apps behind the debug proxy, who owns each, and where each is seen.
+
+Above: the proxy, the hub, the person's routes and commands. Below: config, editing, tables, guard's addresses. The list
+is read anew when the file changes, so that a cocoon that was added is there with the next request.
+"""
+
+import contextlib
+import hashlib
+import hmac
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from pilothouse.config import Cocoon, Config, Proxy, parse
+from pilothouse.editing import edited, read_text
+from pilothouse.errors import Failure
+from pilothouse.guard.address import check_url
+from pilothouse.tables import with_entry, without_entry
+
+LOCAL = "local"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A cocoon with what holds for it: its own words, and `[proxy]` where it has none."""
+
+    id: str
+    name: str
+    owner: str
+    target: str
+    origin: str
+    enabled: bool
+    content_types: frozenset[str]
+    exclude_paths: tuple[str, ...]
+    response_body_max_size: int
+
+
+class Cocoons:
+    """All cocoons of one file. `forbidden_ports` are ours: no target may lead there."""
+
+    def __init__(self, file: Path, settings: Proxy, *, forbidden_ports: set[int]) -> None:
+        self._file = file
+        self._forbidden_ports = forbidden_ports
+        self.proxy = settings
+        self._stamp: object = ()
+        self._places: dict[str, Place] = {}
+        self._users: dict[str, str] = {}
+
+    def find(self, cocoon_id: str) -> Place | None:
+        self._refresh()
+        return self._places.get(cocoon_id)
+
+    def all(self) -> list[Place]:
+        self._refresh()
+        return list(self._places.values())
+
+    def user_of(self, key: str) -> str | None:
+        """Whose key this is. Every hash is compared, so time tells nothing about which one came near."""
+        self._refresh()
+        given = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        found: str | None = None
+        for name, kept in self._users.items():
+            if hmac.compare_digest(given, kept):
+                found = name
+        return found
+
+    def one_owner(self) -> bool:
+        """Whether cocoons may share an origin: then each can read what the others keep in the browser."""
+        return len({one.owner for one in self.all()}) <= 1
+
+    def add(self, values: dict[str, Any]) -> Place:
+        def added(text: str) -> tuple[str, str]:
+            known = self._parsed(text)
+            if any(one.id == values["id"] for one in known.cocoons):
+                hint = f"pilothouse cocoon remove {values['id']}"
+                raise Failure("bad_request", f"there is a cocoon {values['id']} already", suggestions=[hint])
+            entry = {key: value for key, value in values.items() if value not in ("", None)}
+            new = with_entry(text, "cocoons", entry, str(self._file))
+            self._check(self._parsed(new).cocoons[-1], known)
+            return new, values["id"]
+
+        return self._placed(edited(self._file, added))
+
+    def remove(self, cocoon_id: str) -> None:
+        def removed(text: str) -> tuple[str, None]:
+            ids = [one.id for one in self._parsed(text).cocoons]
+            if cocoon_id not in ids:
+                hint = f"cocoons: {', '.join(ids[:20])}" if ids else "there is none"
+                raise Failure("not_found", f"there is no cocoon {cocoon_id[:80]!r}", suggestions=[hint])
+            return without_entry(text, "cocoons", ids.index(cocoon_id), str(self._file)), None
+
+        edited(self._file, removed)
+
+    def _placed(self, cocoon_id: str) -> Place:
+        found = self.find(cocoon_id)
+        if found is None:
+            raise Failure("system", f"the cocoon {cocoon_id} vanished while it was added", retryable=True)
+        return found
+
+    def _parsed(self, text: str) -> Config:
+        return parse(text, str(self._file))
+
+    def _check(self, cocoon: Cocoon, known: Config) -> None:
+        if not cocoon.target:
+            hint = f"pilothouse cocoon add {cocoon.id} http://127.0.0.1:3000"
+            raise Failure("bad_request", "a cocoon needs a target", suggestions=[hint])
+        if cocoon.owner != LOCAL and cocoon.owner not in {one.name for one in known.users}:
+            hint = f'add [[users]] with name = "{cocoon.owner}" to {self._file.name}'
+            raise Failure("bad_request", f"there is no user {cocoon.owner[:64]!r}", suggestions=[hint])
+        check_url(cocoon.target, self._forbidden_ports)
+
+    def _refresh(self) -> None:
+        """A file with a mistake in it changes nothing: the daemon's log tells of it."""
+        stamp = _stamp(self._file)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        with contextlib.suppress(Failure):
+            config = self._parsed(read_text(self._file))
+            self._users = {one.name: one.key_sha256 for one in config.users if one.key_sha256}
+            self._places = {one.id: self._place(one) for one in config.cocoons if self._usable(one, config)}
+
+    def _usable(self, cocoon: Cocoon, config: Config) -> bool:
+        with contextlib.suppress(Failure):
+            self._check(cocoon, config)
+            return True
+        return False
+
+    def _place(self, cocoon: Cocoon) -> Place:
+        base = self.proxy
+        return Place(
+            id=cocoon.id,
+            name=cocoon.name or cocoon.id,
+            owner=cocoon.owner,
+            target=check_url(cocoon.target, self._forbidden_ports).rstrip("/"),
+            origin=origin_of(cocoon.id, base),
+            enabled=cocoon.enabled is not False,
+            content_types=frozenset(_own(cocoon.content_types, base.content_types)),
+            exclude_paths=tuple(_own(cocoon.exclude_paths, base.exclude_paths)),
+            response_body_max_size=_own(cocoon.response_body_max_size, base.response_body_max_size),
+        )
+
+
+def origin_of(cocoon_id: str, proxy: Proxy) -> str:
+    """What the browser calls the origin of a cocoon; with an empty id, that of the proxy itself."""
+    port = proxy.public_port or proxy.port
+    host = f"{cocoon_id}.{proxy.base_host}" if cocoon_id else proxy.base_host
+    usual = 443 if proxy.https else 80
+    return f"{'https' if proxy.https else 'http'}://{host}{'' if port == usual else f':{port}'}"
+
+
+def host_of(origin: str) -> str:
+    return urlsplit(origin).netloc
+
+
+def _own(value: Any, otherwise: Any) -> Any:
+    return otherwise if value is None else value
+
+
+def _stamp(file: Path) -> object:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size

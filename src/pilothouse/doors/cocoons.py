@@ -1,0 +1,74 @@
+"""`/api/cocoons`: a person adds, lists and removes the apps behind the debug proxy.
+
+Above: http has checked Host, Origin and key; only the person's opens this. Below: cocoons, the audit log: what cannot
+be recorded is not changed.
+"""
+
+import asyncio
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope
+
+from pilothouse.cocoons import LOCAL, Cocoons, Place
+from pilothouse.config import COCOON_ID
+from pilothouse.doors import body
+from pilothouse.doors.address import Address, told
+from pilothouse.doors.person import PersonOnly
+from pilothouse.errors import Failure
+from pilothouse.guard.audit import Audit
+
+
+class Given(msgspec.Struct, forbid_unknown_fields=True):
+    target: Annotated[str, Meta(max_length=300)]
+    name: Annotated[str, Meta(max_length=200)] = ""
+    owner: Annotated[str, Meta(max_length=64)] = LOCAL
+
+
+_ID = msgspec.json.Decoder(Annotated[str, Meta(pattern=COCOON_ID)])
+
+
+def cocoon_routes(cocoons: Cocoons, audit: Audit, only: PersonOnly) -> list[Route]:
+    async def listed(scope: Scope, receive: Receive) -> Response:
+        return told({"cocoons": [shown(one) for one in cocoons.all()], "proxy": cocoons.proxy.enabled})
+
+    async def put(scope: Scope, receive: Receive) -> Response:
+        cocoon_id, given = _id(scope), _read(scope["pilothouse.body"])
+        values = {"id": cocoon_id, **msgspec.to_builtins(given)}
+        await audit.decree("cocoon_added", **values)
+        return told(shown(await asyncio.to_thread(cocoons.add, values)))
+
+    async def removed(scope: Scope, receive: Receive) -> Response:
+        cocoon_id = _id(scope)
+        await audit.decree("cocoon_removed", id=cocoon_id)
+        await asyncio.to_thread(cocoons.remove, cocoon_id)
+        return told({"removed": cocoon_id})
+
+    return [
+        Route("/api/cocoons", Address(only.check, GET=listed)),
+        Route("/api/cocoons/{id}", Address(only.check, PUT=put, DELETE=removed)),
+    ]
+
+
+def shown(place: Place) -> dict[str, Any]:
+    told = {"id": place.id, "name": place.name, "owner": place.owner, "target": place.target, "url": f"{place.origin}/"}
+    return {**told, "enabled": place.enabled}
+
+
+def _id(scope: Scope) -> str:
+    try:
+        return _ID.decode(msgspec.json.encode(scope["path_params"]["id"]))
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        hint = "lower-case letters, digits and - inside, at most 63"
+        raise Failure("bad_request", "this is no id of a cocoon", suggestions=[hint]) from None
+
+
+def _read(raw: bytes) -> Given:
+    try:
+        return msgspec.convert(body.read(raw), Given)
+    except msgspec.ValidationError as reason:
+        hint = 'send {"target": "http://127.0.0.1:3000"}'
+        raise Failure("bad_request", f"the body is not understood: {reason}", suggestions=[hint]) from None

@@ -1,0 +1,388 @@
+"""`/api/live`: everything a person's page shows, as it happens, over one WebSocket; and what they do there.
+
+Above: http; person lets the person in and nobody else. Below: wheel, guard's approvals and log, the gate's numbers.
+First all that is so (`state`), then each thing as it comes; records of the log are numbered, so that a page sees a gap
+and reads it from `/api/activity`. Pictures travel as binary messages: the length of a JSON head, the head, a JPEG. Who
+reads too slowly gets fewer pictures; who does not read at all is sent away to come anew.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+import pilothouse
+from pilothouse.browser.stream import Stream, Wanted
+from pilothouse.doors import wire
+from pilothouse.doors.address import LiveAddress
+from pilothouse.doors.person import PERSON, PersonOnly
+from pilothouse.errors import Failure
+from pilothouse.gate import Gate
+from pilothouse.guard.audit import Audit
+from pilothouse.metrics import process_samples
+from pilothouse.wheel import Frame, Gesture, Viewer, Wheel
+
+MAX_UNREAD = 5_000
+MAX_MESSAGE = 300_000
+MAX_WATCHED = 12
+MAX_FOLLOWED = 4
+LOOK_S = 0.5  # how often sessions are looked at for what no event tells of
+HEALTH_S = 2.0
+SLOW_S = 0.5
+_TRY_AGAIN_LATER = 1013
+log = logging.getLogger(__name__)
+
+Shown = dict[str, Any]
+Ident = Annotated[str, Meta(max_length=100)]
+Number = Annotated[int, Meta(ge=0, lt=10**9)]
+
+
+class Command(msgspec.Struct, frozen=True, tag_field="do", forbid_unknown_fields=True):
+    """`id` is the page's own number of a question, and comes back with the answer."""
+
+    id: Number = 0
+
+
+class Answer(Command, frozen=True, tag="answer", kw_only=True):
+    approval: Ident
+    answer: Literal["allow", "deny"]
+    scope: Literal["", "once", "session", "domain"] = ""
+
+
+class Watch(Command, frozen=True, tag="watch", kw_only=True):
+    session: Ident
+    tab: Ident = ""
+    slow: bool = False  # a small picture need not move fast
+
+
+class Unwatch(Command, frozen=True, tag="unwatch", kw_only=True):
+    session: Ident
+    tab: Ident = ""
+
+
+class Follow(Command, frozen=True, tag="follow", kw_only=True):
+    session: Ident
+    tab: Ident = ""
+
+
+class Unfollow(Command, frozen=True, tag="unfollow", kw_only=True):
+    session: Ident
+    tab: Ident = ""
+
+
+class Look(Command, frozen=True, tag="request", kw_only=True):
+    """One request of a tab, with headers and bodies."""
+
+    session: Ident
+    tab: Ident
+    request: Ident
+
+
+class Take(Command, frozen=True, tag="take", kw_only=True):
+    session: Ident
+
+
+class GiveBack(Command, frozen=True, tag="give_back", kw_only=True):
+    session: Ident
+
+
+class Move(Command, frozen=True, tag="move", kw_only=True):
+    session: Ident
+    tab: Ident
+    gestures: Annotated[list[Gesture], Meta(max_length=200)]
+
+
+class AnswerDialog(Command, frozen=True, tag="dialog", kw_only=True):
+    session: Ident
+    tab: Ident
+    accept: bool
+    text: Annotated[str, Meta(max_length=10_000)] = ""
+
+
+class Pick(Command, frozen=True, tag="pick", kw_only=True):
+    session: Ident
+    tab: Ident
+
+
+class EndPick(Command, frozen=True, tag="end_pick", kw_only=True):
+    session: Ident
+    tab: Ident
+
+
+class End(Command, frozen=True, tag="end", kw_only=True):
+    session: Ident
+
+
+Told = (
+    Answer | Watch | Unwatch | Follow | Unfollow | Look | Take | GiveBack | Move | AnswerDialog | Pick | EndPick | End
+)
+_decode = msgspec.json.Decoder(Told).decode
+
+
+class LiveDoor:
+    def __init__(self, gate: Gate, wheel: Wheel, audit: Audit, person: PersonOnly) -> None:
+        self.gate = gate
+        self.wheel = wheel
+        self.audit = audit
+        self._person = person
+
+    def routes(self) -> list[WebSocketRoute]:
+        return [WebSocketRoute("/api/live", LiveAddress(self._person.entering, self._talk))]
+
+    async def _talk(self, socket: WebSocket, given: None) -> None:
+        await _Visitor(self, socket).stay()
+
+    def state(self) -> Shown:
+        approvals = self.gate.approvals
+        return {
+            "kind": "state",
+            "version": pilothouse.__version__,
+            "sessions": self.wheel.sessions(),
+            "pending": approvals.pending(),
+            "recent": approvals.recent(),
+            "grants": approvals.grants(),
+            "last": self.audit.number,
+        }
+
+    async def health(self) -> Shown:
+        calls, failed, seconds = self.gate.metrics.totals()
+        samples = [*process_samples(), *await self.gate.samples()]
+        numbers = {one.name: one.value for one in samples if not one.labels}
+        browsers: dict[str, Shown] = {}
+        for one in samples:
+            for _, browser in one.labels:
+                browsers.setdefault(browser, {})[one.name.removeprefix("browser_")] = one.value
+        numbers |= {"calls_total": calls, "failures_total": failed, "call_seconds_total": seconds}
+        return {"kind": "health", "numbers": numbers, "browsers": browsers}
+
+
+class _Outbox:
+    """Words in their order; of each picture only the newest."""
+
+    def __init__(self) -> None:
+        self._words: deque[Shown] = deque()
+        self._pictures: dict[tuple[str, str], tuple[Frame, Viewer | None]] = {}
+        self._stirred = asyncio.Event()
+        self.pauses: dict[tuple[str, str], float] = {}  # between two pictures
+        self.is_full = False
+
+    def say(self, word: Shown) -> None:
+        if len(self._words) >= MAX_UNREAD:
+            self.is_full = True
+        else:
+            self._words.append(word)
+        self._stirred.set()
+
+    def show(self, place: tuple[str, str], frame: Frame, viewer: Viewer | None) -> None:
+        self._pictures[place] = (frame, viewer)
+        self._stirred.set()
+
+    def drop(self, place: tuple[str, str]) -> None:
+        self._pictures.pop(place, None)
+
+    async def deliver(self, socket: WebSocket) -> None:
+        while not self.is_full:
+            while self._words:
+                await socket.send_text(wire.encode(self._words.popleft()).decode())
+            for place in tuple(self._pictures):
+                if found := self._pictures.pop(place, None):
+                    await self._send(socket, place, *found)
+            self._stirred.clear()
+            if not self._words and not self._pictures:
+                await self._stirred.wait()
+        await socket.close(_TRY_AGAIN_LATER, "too slow: connect again")
+
+    async def _send(self, socket: WebSocket, place: tuple[str, str], frame: Frame, viewer: Viewer | None) -> None:
+        head = wire.encode({"session": place[0], "tab": place[1], "width": frame.width, "height": frame.height})
+        await socket.send_bytes(len(head).to_bytes(4, "big") + head + frame.data)
+        if viewer:
+            asyncio.get_running_loop().call_later(self.pauses.get(place, 0), viewer.taken)
+
+
+class _Visitor:
+    """One open page."""
+
+    def __init__(self, door: LiveDoor, socket: WebSocket) -> None:
+        self._door = door
+        self._socket = socket
+        self._outbox = _Outbox()
+        self._viewers: dict[tuple[str, str], Viewer] = {}
+        self._looked_at: set[tuple[str, str]] = set()  # also what is only about to be shown
+        self._streams: dict[tuple[str, str], tuple[Stream, asyncio.Task[None]]] = {}
+        self._stirred = asyncio.Event()
+        self._work: set[asyncio.Task[None]] = set()
+
+    async def stay(self) -> None:
+        door, outbox = self._door, self._outbox
+        outbox.say(door.state())
+        ties = [
+            door.gate.approvals.follow(outbox.say),
+            door.audit.follow(lambda record: outbox.say({"kind": "record", "record": record})),
+            door.wheel.follow_shots(outbox.say),
+            door.wheel.on_event(self._stirred.set),
+        ]
+        tasks = [
+            asyncio.create_task(one)
+            for one in (self._write(), self._read(), self._watch_sessions(), self._tell_health())
+        ]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            done.pop().result()
+        finally:
+            for untie in ties:
+                untie()
+            for task in (*tasks, *self._work):
+                task.cancel()
+            self._leave()
+
+    def _leave(self) -> None:
+        for stream, task in self._streams.values():
+            stream.end()
+            task.cancel()
+        for viewer in self._viewers.values():
+            viewer.leave()
+
+    async def _write(self) -> None:
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it left while we wrote
+            await self._outbox.deliver(self._socket)
+
+    async def _watch_sessions(self) -> None:
+        """At once when something happens, else now and then: that a call began, or a title came, nobody tells."""
+        seen = self._door.wheel.sessions()
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stirred.wait(), LOOK_S)
+            self._stirred.clear()
+            if (now := self._door.wheel.sessions()) != seen:
+                seen = now
+                self._outbox.say({"kind": "sessions", "sessions": now})
+
+    async def _tell_health(self) -> None:
+        while True:
+            self._outbox.say(await self._door.health())
+            await asyncio.sleep(HEALTH_S)
+
+    # What the page says
+
+    async def _read(self) -> None:
+        while (message := await self._socket.receive())["type"] != "websocket.disconnect":
+            raw = message.get("text") or ""
+            try:
+                command = _parsed(raw)
+            except Failure as failure:
+                self._outbox.say({"kind": "failed", "id": 0, "error": failure.to_dict()})
+                continue
+            if isinstance(command, Move):
+                self._move(command)  # at once: gestures have an order
+            else:
+                self._begin(command)
+
+    def _begin(self, command: Told) -> None:
+        task = asyncio.create_task(self._answer(command))
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    def _move(self, command: Move) -> None:
+        try:
+            self._door.wheel.move(command.session, command.tab, command.gestures)
+        except Failure as failure:
+            self._outbox.say({"kind": "failed", "id": command.id, "error": failure.to_dict()})
+
+    async def _answer(self, command: Told) -> None:
+        try:
+            data = await self._deed(command)
+        except Failure as failure:
+            self._outbox.say({"kind": "failed", "id": command.id, "error": failure.to_dict()})
+        except Exception:  # a page that asks is always answered
+            log.exception("%s failed", type(command).__name__)
+            failure = Failure("system", "Pilothouse failed; its log says why")
+            self._outbox.say({"kind": "failed", "id": command.id, "error": failure.to_dict()})
+        else:
+            self._outbox.say({"kind": "done", "id": command.id, "data": data})
+            self._stirred.set()
+
+    def _deed(self, command: Any) -> Awaitable[Any]:
+        wheel = self._door.wheel
+        deeds: dict[type, Callable[[], Awaitable[Any]]] = {
+            Answer: lambda: self._answered(command),
+            Watch: lambda: self._watch(command),
+            Unwatch: lambda: self._unwatch((command.session, command.tab)),
+            Follow: lambda: self._follow(command),
+            Unfollow: lambda: self._unfollow((command.session, command.tab)),
+            Look: lambda: wheel.request(command.session, command.tab, command.request),
+            Take: lambda: wheel.take(command.session),
+            GiveBack: lambda: wheel.give_back(command.session),
+            AnswerDialog: lambda: wheel.answer_dialog(command.session, command.tab, command.accept, command.text),
+            Pick: lambda: wheel.pick(command.session, command.tab),
+            EndPick: lambda: wheel.end_pick(command.session, command.tab),
+            End: lambda: self._door.gate.end_session(command.session),
+        }
+        return deeds[type(command)]()
+
+    async def _answered(self, command: Answer) -> Shown:
+        approvals = self._door.gate.approvals
+        ended = await approvals.answer(command.approval, command.answer, command.scope, by=PERSON)
+        return {"approval": command.approval, "outcome": ended["outcome"]}
+
+    async def _watch(self, command: Watch) -> None:
+        place = (command.session, command.tab)
+        if place in self._viewers:
+            return
+        if len(self._viewers) >= MAX_WATCHED:
+            raise Failure("over_limit", f"{MAX_WATCHED} pictures are shown already")
+        self._looked_at.add(place)
+        self._outbox.pauses[place] = SLOW_S if command.slow else 0
+        shown: list[Viewer] = []
+
+        def show(frame: Frame) -> None:
+            self._outbox.show(place, frame, shown[0] if shown else None)
+
+        viewer = await self._door.wheel.watch(command.session, command.tab, show)
+        shown.append(viewer)
+        viewer.taken()
+        if place in self._viewers or place not in self._looked_at:  # asked for twice at once, or no longer
+            viewer.leave()
+        else:
+            self._viewers[place] = viewer
+
+    async def _unwatch(self, place: tuple[str, str]) -> None:
+        self._looked_at.discard(place)
+        self._outbox.drop(place)
+        if viewer := self._viewers.pop(place, None):
+            viewer.leave()
+
+    async def _follow(self, command: Follow) -> None:
+        place = (command.session, command.tab)
+        if place in self._streams:
+            return
+        if len(self._streams) >= MAX_FOLLOWED:
+            raise Failure("over_limit", f"{MAX_FOLLOWED} tabs are followed already")
+        wanted = Wanted(kinds=["console", "network", "events"], since=0)
+        stream = self._door.wheel.follow(command.session, command.tab, wanted)
+        self._streams[place] = (stream, asyncio.create_task(self._pass_on(place, stream)))
+
+    async def _pass_on(self, place: tuple[str, str], stream: Stream) -> None:
+        async for line in stream:
+            self._outbox.say({"kind": "line", "session": place[0], "of": place[1], "line": line})
+
+    async def _unfollow(self, place: tuple[str, str]) -> None:
+        if found := self._streams.pop(place, None):
+            found[0].end()
+            found[1].cancel()
+
+
+def _parsed(raw: str) -> Told:
+    hint = '{"do": "answer" | "watch" | "follow" | "take" | "give_back" | "move" | "dialog" | "end", …}'
+    if len(raw) > MAX_MESSAGE:
+        raise Failure("bad_request", "this is too long", suggestions=[hint])
+    try:
+        return _decode(raw)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as reason:
+        raise Failure("bad_request", f"this is not understood: {str(reason)[:200]}", suggestions=[hint]) from None

@@ -1,0 +1,164 @@
+"""A hub on another machine, asked over its `/signaling` with a user's key; to the rest of the house it is like our own.
+
+Above: own, daemon. Below: words, websockets. One line is kept for questions and made anew when it broke; each follower
+has a line of its own. No question waits longer than its deadline.
+"""
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import AsyncGenerator
+
+import msgspec
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+
+from pilothouse.errors import CODES, Failure
+from pilothouse.hub.words import (
+    ConsoleData,
+    ConsoleEntry,
+    ConsoleFilters,
+    Follow,
+    Followed,
+    FromHub,
+    GetConsole,
+    GetNetwork,
+    HubError,
+    ListTabs,
+    NetworkData,
+    NetworkFilters,
+    NetworkRequest,
+    TabInfo,
+    Tabs,
+    from_hub,
+)
+
+OPEN_S = 5.0
+ASK_S = 12.0  # the hub itself may ask a browser first
+MAX_ANSWER = 64 * 1024 * 1024
+
+
+class FarHub:
+    """`user` is whoever the key belongs to there: what the callers here are called does not matter."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self._url = url
+        self._key = key
+        self._line: ClientConnection | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._opening = asyncio.Lock()
+        self._numbers = itertools.count(1)
+        self._asked: dict[str, asyncio.Future[FromHub]] = {}
+
+    async def listed(self, user: str) -> list[TabInfo]:
+        told = await self._ask(ListTabs(self._number()))
+        return told.tabs if isinstance(told, Tabs) else []
+
+    async def address(self, user: str, handle: str) -> str:
+        for one in await self.listed(user):
+            if one.token == handle:
+                return one.url
+        raise Failure(
+            "not_found",
+            "there is no such tab (any more): a page that is left or reloaded gets a new one",
+            suggestions=["browser_debug_list_tabs lists those of now"],
+        )
+
+    async def network(self, user: str, handle: str, filters: NetworkFilters) -> list[NetworkRequest]:
+        told = await self._ask(GetNetwork(self._number(), handle, filters))
+        return told.requests if isinstance(told, NetworkData) else []
+
+    async def console(self, user: str, handle: str, filters: ConsoleFilters) -> list[ConsoleEntry]:
+        told = await self._ask(GetConsole(self._number(), handle, filters))
+        return told.entries if isinstance(told, ConsoleData) else []
+
+    async def followed(self, user: str, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry]:
+        async with await self._connected() as line:
+            await line.send(msgspec.json.encode(Follow(self._number(), handle)).decode())
+            with contextlib.suppress(ConnectionClosed):
+                async for frame in line:
+                    told = _read(frame)
+                    if isinstance(told, HubError):
+                        raise _failure(told)
+                    if isinstance(told, Followed):
+                        if told.closed:
+                            return
+                        yield told.request or told.entry  # pyright: ignore[reportReturnType]
+
+    async def close(self) -> None:
+        if self._reader:
+            self._reader.cancel()
+        if self._line:
+            await self._line.close()
+
+    def _number(self) -> str:
+        return str(next(self._numbers))
+
+    async def _ask(self, asked: ListTabs | GetNetwork | GetConsole) -> FromHub:
+        waiting: asyncio.Future[FromHub] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(ASK_S):
+                line = await self._open()
+                self._asked[asked.request_id] = waiting
+                await line.send(msgspec.json.encode(asked).decode())
+                told = await waiting
+        except (TimeoutError, ConnectionClosed):
+            raise _away(f"the hub at {self._url} did not answer") from None
+        finally:
+            self._asked.pop(asked.request_id, None)
+        if isinstance(told, HubError):
+            raise _failure(told)
+        return told
+
+    async def _open(self) -> ClientConnection:
+        async with self._opening:
+            if self._line is None or self._reader is None or self._reader.done():
+                self._line = await self._connected()
+                self._reader = asyncio.create_task(self._read(self._line))
+            return self._line
+
+    async def _connected(self) -> ClientConnection:
+        headers = {"Authorization": f"Bearer {self._key}"}
+        try:
+            return await connect(
+                self._url, additional_headers=headers, open_timeout=OPEN_S, max_size=MAX_ANSWER, ping_timeout=10
+            )
+        except InvalidStatus as refused:
+            if refused.response.status_code in (401, 403):
+                hint = "hub.key in config.toml, or PILOTHOUSE_HUB_KEY; `pilothouse user add` makes one there"
+                raise Failure("unauthorized", "the hub does not know this key", suggestions=[hint]) from None
+            raise _away(f"the hub at {self._url} answers with {refused.response.status_code}") from None
+        except (OSError, TimeoutError, WebSocketException, ValueError) as error:
+            raise _away(f"the hub at {self._url} cannot be reached: {str(error)[:200]}") from None
+
+    async def _read(self, line: ClientConnection) -> None:
+        """Until it breaks; then nobody waits for what cannot come."""
+        try:
+            async for frame in line:
+                told = _read(frame)
+                if told and (waiting := self._asked.get(told.request_id)) and not waiting.done():
+                    waiting.set_result(told)
+        finally:
+            for waiting in self._asked.values():
+                if not waiting.done():
+                    waiting.set_exception(_away(f"the line to the hub at {self._url} broke"))
+            await line.close()
+
+
+def _read(frame: str | bytes) -> FromHub | None:
+    """Another machine's words; what is none of those we know is nothing."""
+    try:
+        return from_hub.decode(frame)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _failure(told: HubError) -> Failure:
+    code = str(told.error.get("code"))
+    hint = "browser_debug_list_tabs lists the tabs of now"
+    return Failure(code if code in CODES else "system", str(told.error.get("message"))[:500], suggestions=[hint])
+
+
+def _away(why: str) -> Failure:
+    hint = "is it running, and is hub.url in config.toml right?"
+    return Failure("system", why, suggestions=[hint], retryable=True)

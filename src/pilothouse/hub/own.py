@@ -1,0 +1,53 @@
+"""The offered tabs as one caller sees them.
+
+Above: the debug tools, the command line's door. Below: the hub, ours or a far one. What the policy forbids to read is
+neither listed nor told.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from typing import Protocol
+
+from pilothouse.errors import Failure
+from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, NetworkFilters, NetworkRequest, TabInfo
+
+
+class Offers(Protocol):
+    """A hub, wherever it is."""
+
+    async def listed(self, user: str) -> list[TabInfo]: ...
+
+    async def address(self, user: str, handle: str) -> str: ...
+
+    async def network(self, user: str, handle: str, filters: NetworkFilters) -> list[NetworkRequest]: ...
+
+    async def console(self, user: str, handle: str, filters: ConsoleFilters) -> list[ConsoleEntry]: ...
+
+    def followed(self, user: str, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry]: ...
+
+
+class OwnDebug:
+    def __init__(self, hub: Offers, user: str, forbids: Callable[[str], bool]) -> None:
+        self._hub = hub
+        self._user = user
+        self._forbids = forbids
+
+    async def tabs(self) -> list[TabInfo]:
+        return [one for one in await self._hub.listed(self._user) if not self._forbids(one.url)]
+
+    async def network(self, handle: str, filters: NetworkFilters) -> list[NetworkRequest]:
+        await self._check(handle)
+        return await self._hub.network(self._user, handle, filters)
+
+    async def console(self, handle: str, filters: ConsoleFilters) -> list[ConsoleEntry]:
+        await self._check(handle)
+        return await self._hub.console(self._user, handle, filters)
+
+    async def followed(self, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry]:
+        """What happens from now on, until the tab is gone or is at a page that may not be read."""
+        await self._check(handle)
+        async for what in self._hub.followed(self._user, handle):
+            yield what
+
+    async def _check(self, handle: str) -> None:
+        if self._forbids(await self._hub.address(self._user, handle)):
+            raise Failure("denied", "the policy forbids to read this page", suggestions=["ask the user"])

@@ -1,0 +1,86 @@
+"""Debug: tabs that browsers offer through the debug proxy, their requests and their console."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from pilothouse.hub.own import OwnDebug
+from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, NetworkFilters, NetworkRequest, TabInfo
+from pilothouse.result import Result, counted, plain_url
+from pilothouse.tool import Access, tool
+
+Handle = Annotated[str, Meta(max_length=64, description="of browser_debug_list_tabs")]
+Regex = Annotated[str, Meta(max_length=1000, description="regular expression")]
+Status = Annotated[int, Meta(ge=0, le=999)]
+Since = Annotated[int, Meta(ge=0, description="epoch ms")]
+LINE_CHARS = 500
+_NONE = "no tab is offered: open a page of a cocoon in a browser that is paired"
+
+
+class Offered(msgspec.Struct):
+    tabs: list[dict[str, Any]]
+
+
+class Requests(msgspec.Struct):
+    requests: list[dict[str, Any]]
+
+
+class Entries(msgspec.Struct):
+    entries: list[dict[str, Any]]
+
+
+# What it tells lost its secrets in the hub; the handle is called `token`, and would be taken for one.
+@tool(Access.READ, example={}, reveals=True)
+async def browser_debug_list_tabs(debug: OwnDebug) -> Result[Offered]:
+    """Tabs open for inspection through the debug proxy."""
+    tabs = await debug.tabs()
+    text = counted(len(tabs), "tab") if tabs else _NONE
+    return Result(text, Offered([msgspec.to_builtins(one) for one in tabs]), page="\n".join(map(_tab_line, tabs)))
+
+
+@tool(Access.READ, example={"token": "handle", "status_min": 400})
+async def browser_debug_get_network(
+    debug: OwnDebug,
+    token: Handle,
+    url_pattern: Regex = "",
+    method: list[str] = [],
+    status_min: Status = 0,
+    status_max: Status = 999,
+    since: Since = 0,
+    limit: Annotated[int, Meta(ge=1, le=2000)] = 50,
+) -> Result[Requests]:
+    """Requests of an offered tab."""
+    filters = NetworkFilters(url_pattern, method, status_min, status_max, since, limit)
+    found = await debug.network(token, filters)
+    data = Requests([msgspec.to_builtins(one) for one in found])
+    return Result(counted(len(found), "request"), data, page="\n".join(map(_request_line, found)))
+
+
+@tool(Access.READ, example={"token": "handle", "level": ["error"]})
+async def browser_debug_get_console(
+    debug: OwnDebug,
+    token: Handle,
+    level: list[Literal["log", "debug", "info", "warn", "error"]] = [],
+    message_pattern: Regex = "",
+    since: Since = 0,
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 50,
+) -> Result[Entries]:
+    """Console of an offered tab."""
+    found = await debug.console(token, ConsoleFilters(level, message_pattern, since, limit))
+    data = Entries([msgspec.to_builtins(one) for one in found])
+    return Result(counted(len(found), "line"), data, page="\n".join(map(_entry_line, found)))
+
+
+def _tab_line(one: TabInfo) -> str:
+    return f"{one.token} {one.cocoon_id} {plain_url(one.url)} {one.title[:200]}".rstrip()
+
+
+def _request_line(one: NetworkRequest) -> str:
+    took = f" {one.duration_ms:.0f} ms" if one.duration_ms is not None else ""
+    return f"{one.method} {one.error or one.status or 'pending'}{took} {plain_url(one.url)}"
+
+
+def _entry_line(one: ConsoleEntry) -> str:
+    place = f" ({plain_url(one.source)}:{one.line or 0})" if one.source else ""
+    return f"{one.level}: {one.message[:LINE_CHARS]}{place}"

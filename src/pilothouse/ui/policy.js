@@ -1,0 +1,315 @@
+// The policy: what holds, rules one by one, the file as text with its mistakes told, and what would happen somewhere.
+
+import { button, chip, facts, fill, h, problem } from './dom.js';
+import { dated } from './format.js';
+
+const TEMPLATES = [
+  ['', 'as the kind of browser needs'],
+  ['sandbox', 'sandbox: everything, high risk asks'],
+  ['careful', 'careful: asks once per domain'],
+  ['locked', 'locked: only what a rule allows'],
+  ['readonly', 'readonly: nothing is changed'],
+];
+const MODES = [
+  ['auto', 'auto: as the rules say'],
+  ['ask', 'ask: before every change'],
+  ['readonly', 'readonly: no changes'],
+];
+const DEFAULTS = [
+  ['', 'as the template says'],
+  ['allow', 'allow'],
+  ['ask', 'ask'],
+  ['deny', 'deny'],
+];
+const VERDICTS = /** @type {Record<string, [string, string]>} */ ({
+  allow: ['allowed', 'ok'],
+  ask: ['asks you', 'warn'],
+  deny: ['denied', 'danger'],
+});
+const BROWSERS = [
+  ['isolated', 'isolated'],
+  ['profile', 'a profile'],
+  ['extension', 'your own Chrome'],
+  ['remote', 'remote'],
+];
+
+/** @param {import('./shell.js').House} house */
+export function policyView(house) {
+  const { api } = house;
+  /** @type {any} */
+  let told = null;
+  const wrong = h('div', { 'aria-live': 'polite' });
+  const settings = h('section', { class: 'card', 'aria-label': 'Settings' });
+  const rules = h('section', { class: 'card', 'aria-label': 'Rules' });
+  const file = h('section', { class: 'card', 'aria-label': 'The file' });
+  const node = h(
+    'div',
+    { class: 'view' },
+    h(
+      'header',
+      {},
+      h('h1', {}, 'Policy'),
+      h('p', { class: 'soft small' }, 'A change holds at once, for open sessions too.'),
+    ),
+    wrong,
+    h(
+      'div',
+      { class: 'columns' },
+      h('div', { class: 'stack' }, rules, settings),
+      h('div', { class: 'stack' }, tester(house), file),
+    ),
+  );
+
+  /** @param {string} method @param {string} path @param {any} [body] @param {HTMLElement} [into] */
+  const change = async (method, path, body, into = wrong) => {
+    fill(wrong);
+    fill(into);
+    try {
+      told = await api.ask(method, path, body);
+    } catch (error) {
+      fill(into, problem(error));
+      return;
+    }
+    const key = document.activeElement?.getAttribute('data-key');
+    show();
+    if (key) /** @type {HTMLElement | null} */ (node.querySelector(`[data-key=${key}]`))?.focus();
+    if (method !== 'GET' && !told.problem) fill(wrong, h('p', { class: 'good', role: 'status' }, 'Saved; it holds.'));
+  };
+  const show = () => {
+    const { policy } = told;
+    if (told.problem)
+      fill(
+        wrong,
+        h(
+          'div',
+          { class: 'notice', role: 'alert' },
+          'The file’s newest text does not hold, the policy before it does: ',
+          told.problem,
+        ),
+      );
+    const choice = (/** @type {string} */ key, /** @type {string} */ text, /** @type {string[][]} */ values) =>
+      h(
+        'label',
+        {},
+        text,
+        h(
+          'select',
+          {
+            'data-key': key,
+            on: {
+              change: (/** @type {any} */ event) =>
+                void change('PATCH', '/api/policy', { [key]: event.target.value || null }),
+            },
+          },
+          values.map(([value, name]) => h('option', { value, selected: (policy[key] ?? '') === value }, name)),
+        ),
+      );
+    const budget = h('input', {
+      'data-key': 'step_budget',
+      type: 'number',
+      min: 0,
+      value: policy.step_budget ?? 0,
+      on: { change: () => void change('PATCH', '/api/policy', { step_budget: Number(budget.value) }) },
+    });
+    fill(
+      settings,
+      h('h2', {}, 'Where the rest starts from'),
+      h(
+        'div',
+        { class: 'fields' },
+        choice('template', 'Template', TEMPLATES),
+        choice('mode', 'Mode', MODES),
+        choice('default', 'Hosts that no rule names', DEFAULTS),
+        h('label', {}, 'Steps a session (0: any number)', budget),
+      ),
+    );
+    fill(
+      rules,
+      h('h2', {}, 'Rules'),
+      table(policy.rules, (host) => void change('DELETE', `/api/policy/rules?host=${encodeURIComponent(host)}`)),
+      ruleForm((rule, into) => change('POST', '/api/policy/rules', rule, into)),
+    );
+    fill(
+      file,
+      editor(told, (text, into) => change('PUT', '/api/policy', { text, version: told.version }, into)),
+    );
+  };
+  void change('GET', '/api/policy');
+  return { node, close: () => {} };
+}
+
+/** @param {any[]} rules @param {(host: string) => void} drop */
+function table(rules, drop) {
+  if (!rules.length) return h('p', { class: 'soft' }, 'No rule yet: the template decides everywhere.');
+  const yes = (/** @type {boolean | null} */ value) =>
+    value === null || value === undefined ? chip('template') : value ? chip('yes', 'ok') : chip('no', 'danger');
+  const heads = ['Host', 'Read', 'Write', 'Asks', 'Steps an hour', 'Set', ''];
+  return h(
+    'div',
+    { class: 'scroll' },
+    h(
+      'table',
+      {},
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          heads.map((one) => h('th', { scope: 'col' }, one)),
+        ),
+      ),
+      h(
+        'tbody',
+        {},
+        rules.map((rule) =>
+          h(
+            'tr',
+            {},
+            h('td', { class: 'mono' }, rule.host),
+            h('td', {}, yes(rule.read)),
+            h('td', {}, yes(rule.write)),
+            h('td', {}, rule.approval ? chip('every write', 'warn') : ''),
+            h('td', {}, rule.max_steps_per_hour || ''),
+            h('td', { class: 'small soft' }, `${rule.by}${rule.at ? `, ${dated(rule.at)}` : ''}`),
+            h(
+              'td',
+              {},
+              button('Remove', () => drop(rule.host), {
+                class: 'quiet',
+                'aria-label': `Remove the rule of ${rule.host}`,
+              }),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** @param {(rule: any, into: HTMLElement) => Promise<void>} add */
+function ruleForm(add) {
+  const host = h('input', {
+    required: true,
+    placeholder: '*.example.com',
+    'aria-label': 'Host of the new rule',
+    class: 'grow',
+  });
+  const read = h('input', { type: 'checkbox', checked: true });
+  const write = h('input', { type: 'checkbox' });
+  const approval = h('input', { type: 'checkbox' });
+  const steps = h('input', {
+    type: 'number',
+    min: 0,
+    placeholder: 'any',
+    'aria-label': 'Steps an hour',
+    class: 'narrow',
+  });
+  const wrong = h('div', {});
+  const submit = async (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    const rule = { host: host.value.trim(), read: read.checked, write: write.checked, approval: approval.checked };
+    await add(steps.value ? { ...rule, max_steps_per_hour: Number(steps.value) } : rule, wrong);
+  };
+  return h(
+    'form',
+    { class: 'stack tight', on: { submit } },
+    h('h3', {}, 'Add or change a rule'),
+    h(
+      'div',
+      { class: 'row' },
+      host,
+      h('label', { class: 'check' }, read, 'read'),
+      h('label', { class: 'check' }, write, 'write'),
+      h('label', { class: 'check' }, approval, 'each write asks'),
+      steps,
+      h('button', { class: 'main', 'data-key': 'rule' }, 'Save rule'),
+    ),
+    wrong,
+  );
+}
+
+/** @param {any} told @param {(text: string, into: HTMLElement) => Promise<void>} save */
+function editor(told, save) {
+  const wrong = h('div', { 'aria-live': 'polite' });
+  const text = h('textarea', { rows: 14, spellcheck: 'false', 'aria-label': 'policy.toml', class: 'policy-text' });
+  text.value = told.text;
+  return h(
+    'div',
+    { class: 'stack tight' },
+    h('h2', {}, 'The file'),
+    h('p', { class: 'small soft mono' }, told.path),
+    text,
+    h(
+      'div',
+      { class: 'row' },
+      button('Save the file', () => void save(text.value, wrong), { class: 'main', 'data-key': 'file' }),
+      button('Undo my changes', () => {
+        text.value = told.text;
+      }),
+    ),
+    wrong,
+  );
+}
+
+/** What would happen. @param {import('./shell.js').House} house */
+function tester(house) {
+  const url = h('input', {
+    required: true,
+    placeholder: 'https://example.com/',
+    'aria-label': 'Address',
+    class: 'grow',
+  });
+  const tool = h('input', { placeholder: 'any tool', 'aria-label': 'Tool', class: 'narrow' });
+  const browser = h(
+    'select',
+    { 'aria-label': 'Kind of browser' },
+    BROWSERS.map(([value, text]) => h('option', { value }, text)),
+  );
+  const mode = h(
+    'select',
+    { 'aria-label': 'Mode' },
+    MODES.map(([value]) => h('option', { value }, value)),
+  );
+  const answer = h('div', { 'aria-live': 'polite' });
+  const submit = async (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    try {
+      const asked = { url: url.value.trim(), tool: tool.value.trim(), browser: browser.value, mode: mode.value };
+      fill(answer, verdicts(await house.api.ask('POST', '/api/policy/test', asked)));
+    } catch (error) {
+      fill(answer, problem(error));
+    }
+  };
+  return h(
+    'section',
+    { class: 'card', 'aria-label': 'What would happen' },
+    h('h2', {}, 'What would happen?'),
+    h('form', { class: 'row', on: { submit } }, url, tool, browser, mode, h('button', { class: 'main' }, 'Test')),
+    answer,
+  );
+}
+
+/** @param {any} told */
+function verdicts(told) {
+  return h(
+    'div',
+    { class: 'stack tight' },
+    h('p', { class: 'mono small' }, told.url),
+    facts(
+      Object.entries(told.says).map(([name, said]) => [
+        name,
+        h(
+          'div',
+          {},
+          /** @type {any[]} */ (said).map((one) =>
+            h('div', {}, chip(...VERDICTS[one.verdict]), h('span', { class: 'small soft' }, ` ${one.why || one.rule}`)),
+          ),
+          Object.entries(told.riskier[name] ?? {}).map(([risk, verdict]) =>
+            h('div', { class: 'small' }, `at ${risk} risk: `, chip(...VERDICTS[/** @type {string} */ (verdict)])),
+          ),
+        ),
+      ]),
+    ),
+  );
+}

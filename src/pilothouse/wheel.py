@@ -1,0 +1,246 @@
+"""A person at the wheel: they see every session, take one over, act in it by hand, and give it back.
+
+Above: the doors of the person (live, activity, looking). Below: browser (pictures, hands, pauses), the calls that a
+person is asked about, guard's log and redaction. Agents never come here.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from pilothouse.browser import hand
+from pilothouse.browser.capture import screenshot
+from pilothouse.browser.hand import Gesture
+from pilothouse.browser.network import Request, brief
+from pilothouse.browser.picker import end_pick, pick
+from pilothouse.browser.screencast import Frame, Screencasts, Viewer
+from pilothouse.browser.session import Session
+from pilothouse.browser.sessions import Sessions
+from pilothouse.browser.sighting import Sighting, sighted
+from pilothouse.browser.stream import Stream, Wanted
+from pilothouse.browser.tab import Tab
+from pilothouse.call import Visit
+from pilothouse.errors import Failure
+from pilothouse.guard.audit import Audit
+from pilothouse.guard.pending import bound_to
+from pilothouse.guard.redact import redact_text, redact_tree
+from pilothouse.permitting import Permits
+from pilothouse.result import clean, clean_tree
+from pilothouse.tool import Access
+
+SHOTS_KEPT = 300
+SHOT_QUALITY = 50
+MAX_URL = 2000
+PICK_S = 60.0
+MAX_BODY = 20_000
+_PICTURED = {Access.WRITE, Access.SENSITIVE}
+
+Shown = dict[str, Any]
+
+
+class Wheel:
+    def __init__(self, sessions: Sessions, permits: Permits, audit: Audit) -> None:
+        self._sessions = sessions
+        self._permits = permits
+        self._audit = audit
+        self._casts = Screencasts()
+        self._shots: OrderedDict[int, bytes] = OrderedDict()
+        self._taking: dict[Tab, asyncio.Task[None]] = {}
+        self._listeners: set[Callable[[Shown], None]] = set()
+
+    # Seeing
+
+    def sessions(self) -> list[Shown]:
+        return [_told(one) for one in self._sessions.every()]
+
+    def on_event(self, stir: Callable[[], None]) -> Callable[[], None]:
+        """Called whenever something happens in any session; the result ends it."""
+        return self._sessions.follow(lambda session, event: stir())
+
+    def running_profiles(self) -> set[str]:
+        browsers = self._sessions.browsers
+        return {one.profile.id for one in browsers.running()} if browsers else set()
+
+    async def watch(self, ident: str, tab: str, show: Callable[[Frame], None]) -> Viewer:
+        """A tab that is watched is in use: in the person's own Chrome it is not let go meanwhile."""
+        session, found = self._session(ident), self._tab(ident, tab)
+        await session.context.wake(found)
+        viewer = await self._casts.join(found, show)
+        session.watched += 1
+        viewer.on_leave = partial(_unwatched, session)
+        return viewer
+
+    def follow(self, ident: str, tab: str, wanted: Wanted) -> Stream:
+        """Console and network of one tab."""
+
+        def tidy(line: Shown) -> Shown:
+            return {} if tab and line.get("tab") != tab else redact_tree(clean_tree(line))
+
+        return self._session(ident).follow(wanted, tidy)
+
+    async def request(self, ident: str, tab: str, number: str) -> Shown:
+        """One request with headers and bodies, as far as they are kept."""
+        found = self._tab(ident, tab)
+        request = found.network.get(number)
+        if request is None:
+            raise Failure("not_found", "this request is not kept any more")
+        told = brief(request) | {
+            "request_headers": request.request_headers,
+            "request_body": (await found.network.post_data_of(request))[:MAX_BODY],
+            "response_headers": request.response_headers,
+            "response_body": await self._body(found, request),
+        }
+        return redact_tree(clean_tree(told))
+
+    @staticmethod
+    async def _body(tab: Tab, request: Request) -> str:
+        try:
+            body, is_base64 = await tab.network.body_of(request)
+        except (LookupError, Failure):
+            return "(the browser does not have it any more)"
+        return "(not text)" if is_base64 else body[:MAX_BODY]
+
+    async def sighting(self, ident: str) -> Sighting:
+        """The page that a question is about, as it is now."""
+        question = self._permits.approvals.question(ident)
+        visit = self._permits.asking.get(bound_to(question)) if question else None
+        if visit is None or visit.tab is None:
+            raise Failure("not_found", "there is no page to look at for this question")
+        return await sighted(visit.tab, visit.held.elements if visit.held else [])
+
+    # Taking over
+
+    async def take(self, ident: str) -> Shown:
+        """Agents wait from now on; what one has begun runs to its end."""
+        session = self._session(ident)
+        if not session.pause.taken:
+            await self._audit.decree("wheel_taken", session=ident, caller=session.owner[0], by="person")
+            session.pause.take()
+        return _told(session)
+
+    async def give_back(self, ident: str) -> Shown:
+        session = self._session(ident)
+        if session.pause.taken:
+            await self._audit.decree("wheel_given_back", session=ident, caller=session.owner[0], by="person")
+            tab = session.current.name if session.current else ""
+            session.report("person", tab, "a person had the wheel: the page may be another by now, look at it again")
+            session.used_at = asyncio.get_running_loop().time()
+            session.pause.give_back()
+        return _told(session)
+
+    def move(self, ident: str, tab: str, gestures: list[Gesture]) -> None:
+        session, found = self._session(ident), self._tab(ident, tab)
+        points = found.picking and all(isinstance(one, hand.Mouse) for one in gestures)
+        if not session.pause.taken and not points:  # who was asked to point at something may
+            raise Failure("bad_request", "an agent has the wheel", suggestions=["take over first"])
+        session.used_at = asyncio.get_running_loop().time()
+        for gesture in gestures:
+            hand.move(found, gesture)
+
+    async def answer_dialog(self, ident: str, tab: str, accept: bool, text: str) -> None:
+        session, found = self._session(ident), self._tab(ident, tab)
+        if not session.pause.taken:
+            raise Failure("bad_request", "an agent has the wheel", suggestions=["take over first"])
+        if found.dialog is None:
+            raise Failure("not_found", "no dialog is open")
+        await found.answer_dialog(accept, text)
+
+    async def pick(self, ident: str, tab: str) -> Shown:
+        """The person points at something of their own accord, to know by what it can be found."""
+        session, found = self._session(ident), self._tab(ident, tab)
+        await session.context.wake(found)
+        picked = await pick(found, "Point at an element", PICK_S)
+        return {"picked": redact_tree(clean_tree(msgspec.to_builtins(picked)))} if picked else {"picked": None}
+
+    async def end_pick(self, ident: str, tab: str) -> None:
+        """The person would rather not point at anything."""
+        await end_pick(self._tab(ident, tab))
+
+    # Pictures of what was done
+
+    def follow_shots(self, listener: Callable[[Shown], None]) -> Callable[[], None]:
+        """Pictures are taken while somebody listens: they cost the agent's browser some of its time."""
+        self._listeners.add(listener)
+        return lambda: self._listeners.discard(listener)
+
+    def done(self, visit: Visit, outcome: str) -> None:
+        tab, tool = visit.tab, visit.tool
+        if not self._listeners or not visit.record or tab is None or tool is None or tab.closed or tab in self._taking:
+            return
+        if tool.access in _PICTURED and outcome == "ok":
+            self._taking[tab] = task = asyncio.create_task(self._shoot(tab, visit.record))
+            task.add_done_callback(lambda _: self._taking.pop(tab, None))
+
+    def shot(self, record: int) -> bytes:
+        if record not in self._shots:
+            raise Failure("not_found", "there is no picture of that, or it is too old")
+        return self._shots[record]
+
+    @property
+    def shots(self) -> list[int]:
+        return list(self._shots)
+
+    async def _shoot(self, tab: Tab, record: int) -> None:
+        try:
+            picture = await screenshot(
+                tab, target=None, full_page=False, image_format="jpeg", quality=SHOT_QUALITY, marks=False
+            )
+        except Exception:  # the page may be gone by now, or cannot be drawn; nobody waits for this
+            return
+        self._shots[record] = picture.data
+        while len(self._shots) > SHOTS_KEPT:
+            self._shots.popitem(last=False)
+        for listener in tuple(self._listeners):
+            listener({"kind": "shot", "n": record})
+
+    def _session(self, ident: str) -> Session:
+        for session in self._sessions.every():
+            if session.id == ident:
+                return session
+        raise Failure("not_found", "there is no such session", suggestions=["it may have been closed"])
+
+    def _tab(self, ident: str, name: str) -> Tab:
+        session = self._session(ident)
+        found = next((one for one in session.tabs if one.name == name), None) if name else session.current
+        if found is None:
+            raise Failure("not_found", "there is no such tab", suggestions=["it may have been closed"])
+        return found
+
+
+def _unwatched(session: Session) -> None:
+    session.watched -= 1
+
+
+def _told(session: Session) -> Shown:
+    its = session.options
+    return {
+        "id": session.id,
+        "caller": session.owner[0],
+        "connection": session.owner[1].partition("-")[0],
+        "browser": its.browser,
+        "profile": its.profile,
+        "mode": its.mode,
+        "opened_ms": int(session.opened_at * 1000),
+        "busy": session.busy,
+        "paused": session.pause.taken,
+        "waiting": session.pause.waiting,
+        "current": session.current.name if session.current and not session.current.closed else "",
+        "tabs": [_tab_told(tab) for tab in session.tabs],
+    }
+
+
+def _tab_told(tab: Tab) -> Shown:
+    dialog = tab.dialog
+    return {
+        "name": tab.name,
+        "url": redact_text(clean(tab.url[:MAX_URL])),
+        "title": redact_text(clean(tab.title)),
+        "loading": tab.navigating,
+        "picking": redact_text(clean(tab.picking)),
+        "crashed": tab.crashed,
+        "dialog": {"kind": dialog.kind, "message": redact_text(clean(dialog.message))} if dialog else None,
+    }

@@ -1,0 +1,89 @@
+"""The three debug tools, from a browser's announcement to what an agent reads."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from pilothouse.guard.policy import Decision
+from tests.daemon_here import ALLOW
+from tests.hub.test_signaling import ANN, Hubbed, announce, hubbed
+from tests.promises import promise
+
+__all__ = ["hubbed"]
+
+pytestmark = promise("C03", "G07")
+
+
+async def call(hubbed: Hubbed, tool: str, **args: Any) -> dict[str, Any]:
+    headers = {"authorization": f"Bearer {hubbed.here.agent}"}
+    async with httpx.AsyncClient(base_url=hubbed.here.url, headers=headers, timeout=20) as client:
+        return (await client.post(f"/api/tools/{tool}", json=args)).json()
+
+
+async def test_an_agent_finds_the_failing_request(hubbed: Hubbed):
+    hubbed.here.decide = lambda question: ALLOW
+    assert "no tab is offered" in (await call(hubbed, "browser_debug_list_tabs"))["metadata"]["text"]
+    async with hubbed.browser() as browser:
+        token = await announce(browser, hubbed, "mine")
+        for number, status in enumerate((200, 500)):
+            shared = {"request_id": str(number), "timestamp": 5}
+            for event, data in (
+                ("request", {"method": "GET", "url": f"http://x.test/{number}"}),
+                ("response", {"status": status}),
+            ):
+                said = {
+                    "type": "browser_debug_network_event",
+                    "token": token,
+                    "event": event,
+                    "data": {**shared, **data},
+                }
+                await browser.send(json.dumps(said))
+        entry = {"timestamp": 6, "level": "error", "message": "password=hunter2-hunter2 is wrong"}
+        await browser.send(json.dumps({"type": "browser_debug_console_event", "token": token, "entry": entry}))
+        await browser.send('{"type":"alive"}')
+        await browser.recv()
+
+        (tab,) = (await call(hubbed, "browser_debug_list_tabs"))["data"]["tabs"]
+        assert tab["cocoon_name"] == "mine"
+        told = await call(hubbed, "browser_debug_get_network", token=tab["token"], status_min=400)
+        assert [one["url"] for one in told["data"]["requests"]] == ["http://x.test/1"]
+        assert "GET 500 http://x.test/1" in told["metadata"]["text"]
+        told = await call(
+            hubbed, "browser_debug_get_console", token=tab["token"], level=["error"], message_pattern="wrong"
+        )
+        assert len(told["data"]["entries"]) == 1
+        assert "hunter2" not in json.dumps(told)
+        assert told["data"]["entries"][0]["message"].endswith("is wrong")
+        bad = await call(hubbed, "browser_debug_get_network", token=tab["token"], url_pattern="(")
+        assert bad["error"]["code"] == "bad_request"
+
+
+async def test_another_users_tab_is_not_there(hubbed: Hubbed):
+    hubbed.here.decide = lambda question: ALLOW
+    async with hubbed.browser(ANN) as browser, hubbed.client(ANN) as anns:
+        await announce(browser, hubbed, "anns")
+        assert (await call(hubbed, "browser_debug_list_tabs"))["data"]["tabs"] == []
+        await anns.send('{"type": "browser_debug_list_tabs"}')
+        handle = json.loads(await anns.recv())["tabs"][0]["token"]
+        for tool in ("browser_debug_get_network", "browser_debug_get_console"):
+            assert (await call(hubbed, tool, token=handle))["error"]["code"] == "not_found"
+
+
+async def test_what_the_policy_forbids_is_not_told(hubbed: Hubbed, monkeypatch: pytest.MonkeyPatch):
+    hubbed.here.decide = lambda question: ALLOW
+    async with hubbed.browser() as browser:
+        await announce(browser, hubbed, "mine")
+        handle = (await call(hubbed, "browser_debug_list_tabs"))["data"]["tabs"][0]["token"]
+        monkeypatch.setattr(hubbed.here.gate._policy, "forbids", lambda browser, url: "mine.localhost" in url)
+        assert (await call(hubbed, "browser_debug_list_tabs"))["data"]["tabs"] == []
+        assert (await call(hubbed, "browser_debug_get_network", token=handle))["error"]["code"] == "denied"
+
+
+async def test_every_call_stands_in_the_log(hubbed: Hubbed):
+    hubbed.here.decide = lambda question: ALLOW
+    await call(hubbed, "browser_debug_list_tabs")
+    assert any(one.get("tool") == "browser_debug_list_tabs" for one in hubbed.here.records())
+    hubbed.here.decide = lambda question: Decision(verdict="deny", rule="test", why="no")
+    assert (await call(hubbed, "browser_debug_list_tabs"))["error"]["code"] == "denied"

@@ -1,0 +1,291 @@
+"""`pilothouse hub` as a process of its own: users with keys, browsers and a daemon as its clients, its restart."""
+
+import asyncio
+import contextlib
+import ipaddress
+import signal
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from pilothouse.config import Config
+from pilothouse.config import Hub as HubSettings
+from pilothouse.errors import Failure
+from pilothouse.hub.far import FarHub
+from pilothouse.hub.words import ConsoleFilters, NetworkFilters, TabInfo
+from pilothouse.users import Users
+from tests.daemon_here import ALLOW, daemon_here
+from tests.hub.viewers import Shop, Viewer, viewer
+from tests.processes import Process
+from tests.promises import promise
+from tests.proxy.apps import running
+from tests.proxy.conftest import SECRET, ProxyHere, proxy_here
+
+pytestmark = promise("G06", "G07", "G08")
+
+
+class Town:
+    """A proxy with a cocoon for each of two users, and a hub on a port of its own that can be started again."""
+
+    def __init__(self, home: Path, proxy: ProxyHere) -> None:
+        self.home = home
+        self.proxy = proxy
+        self.keys = {name: Users(proxy.file).add(name) for name in ("ann", "ben")}
+        proxy.file.write_text(f"[proxy]\nport = {proxy.port}\n\n{proxy.file.read_text()}")
+        self.port = 0
+        self.url = ""
+        self.process: Process
+
+    async def start(self) -> None:
+        self.process = Process(
+            "hub", "--port", str(self.port), "--config", str(self.proxy.file), home=self.home, HIVE_SECRET=SECRET
+        )
+        told = await asyncio.to_thread(self.process.read)
+        self.url = told["url"]
+        self.port = int(self.url.rpartition(":")[2].partition("/")[0])
+
+    def stop(self) -> None:
+        self.process.process.send_signal(signal.SIGTERM)
+        assert self.process.process.wait(5) == 0
+
+    def client(self, user: str) -> FarHub:
+        return FarHub(self.url, self.keys[user])
+
+
+@pytest.fixture
+async def town(tmp_path: Path) -> AsyncIterator[Town]:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    async with running(Shop()) as shop:
+        cocoons = {"anns": {"target": shop.url, "owner": "ann"}, "bens": {"target": shop.url, "owner": "ben"}}
+        async with proxy_here(tmp_path, cocoons) as proxy:
+            one = Town(home, proxy)
+            try:
+                await one.start()
+                yield one
+            finally:
+                one.process.process.kill()
+                one.process.end()
+
+
+async def until(look: Callable[[], Any], what: str, seconds: float = 10) -> Any:
+    end = time.monotonic() + seconds
+    while not (found := await look()):
+        assert time.monotonic() < end, f"never: {what}"
+        await asyncio.sleep(0.02)
+    return found
+
+
+async def test_two_users_two_cocoons_three_browsers(town: Town):
+    async with contextlib.AsyncExitStack() as stack:
+        browsers: list[Viewer] = [await stack.enter_async_context(viewer()) for _ in range(3)]
+        for browser, user in zip(browsers, ("ann", "ann", "ben"), strict=True):
+            await browser.use_hub(town.url, town.keys[user])
+            page = await browser.chrome.open(f"{town.proxy.origin(f'{user}s')}/quiet")
+            await browser.chrome.go(page, f"{town.proxy.origin(f'{user}s')}/shop")
+        ids = [await browser.browser_id() for browser in browsers]
+        hubs = {user: town.client(user) for user in ("ann", "ben")}
+        for user, own in (("ann", ids[:2]), ("ben", ids[2:])):
+
+            async def seen(user: str = user, own: list[str] = own) -> list[TabInfo] | None:
+                tabs = await hubs[user].listed("")
+                return tabs if sorted(one.browser_id for one in tabs) == sorted(own) else None
+
+            tabs = await until(seen, f"{user} sees their own tabs")
+            assert {one.cocoon_id for one in tabs} == {f"{user}s"}
+            await _filters(hubs[user], tabs[0].token)
+        anns = (await hubs["ann"].listed(""))[0].token
+        with pytest.raises(Failure, match="no such tab"):
+            await hubs["ben"].network("", anns, NetworkFilters())
+        # A page of another's cocoon is not offered by one who does not own it.
+        await browsers[2].chrome.open(f"{town.proxy.origin('anns')}/quiet")
+        await browsers[2].chrome.open(f"{town.proxy.origin('bens')}/quiet")
+
+        async def both() -> bool:
+            return len(await hubs["ben"].listed("")) == 2
+
+        await until(both, "ben's own second page is offered")
+        assert {one.cocoon_id for one in await hubs["ben"].listed("")} == {"bens"}
+        assert len(await hubs["ann"].listed("")) == 2
+        for hub in hubs.values():
+            await hub.close()
+
+
+async def _filters(hub: FarHub, token: str) -> None:
+    async def network(**filters: Any) -> list[str]:
+        found = await hub.network("", token, NetworkFilters(**filters))
+        return [one.url.rpartition("/")[2] for one in found if one.duration_ms is not None]
+
+    async def all_there() -> bool:
+        return len(await network()) == 4 and len(await hub.console("", token, ConsoleFilters())) >= 5
+
+    await until(all_there, "the page and its three requests are told")
+    assert await network(status_min=400) == ["broken"]
+    assert await network(status_min=500, status_max=500) == ["broken"]
+    assert await network(method=["post"]) == ["items"]
+    assert await network(url_pattern=r"\.js$") == ["app.js"]
+    assert len(await network(limit=2)) == 2
+    newest = (await hub.network("", token, NetworkFilters()))[-1].timestamp
+    assert len(await network(since=newest)) >= 1
+    assert await network(since=newest + 1e6) == []
+    lines = await hub.console("", token, ConsoleFilters())
+    assert [one.message for one in await hub.console("", token, ConsoleFilters(level=["warn"]))] == ["answer is 42"]
+    assert [one.message for one in await hub.console("", token, ConsoleFilters(message_pattern="^app$"))] == ["app"]
+    assert await hub.console("", token, ConsoleFilters(limit=1)) == lines[-1:]
+    assert await hub.console("", token, ConsoleFilters(since=lines[-1].timestamp + 1)) == []
+
+
+async def test_a_hub_that_starts_again_has_the_tabs_back_within_5_s(town: Town, tmp_path: Path):
+    home = tmp_path / "daemon"
+    home.mkdir(mode=0o700)
+    settings = Config(hub=HubSettings(url=town.url, key=town.keys["ann"]))
+    async with viewer() as browser, daemon_here(home, settings) as here:
+        here.decide = lambda question: ALLOW
+        await browser.use_hub(town.url, town.keys["ann"])
+        page = await browser.chrome.open(f"{town.proxy.origin('anns')}/quiet")
+        headers = {"authorization": f"Bearer {here.agent}"}
+        async with httpx.AsyncClient(base_url=here.url, headers=headers, timeout=30) as client:
+
+            async def call(tool: str, **args: Any) -> dict[str, Any]:
+                return (await client.post(f"/api/tools/{tool}", json=args)).json()
+
+            async def listed() -> list[dict[str, Any]]:
+                told = await call("browser_debug_list_tabs")
+                return told["data"]["tabs"] if told["success"] else []
+
+            (tab,) = await until(listed, "the daemon sees it through the far hub")
+            await page.js("console.log('before')")
+            town.stop()
+            began = time.monotonic()
+            away = await call("browser_debug_get_console", token=tab["token"])
+            assert not away["success"]
+            assert time.monotonic() - began < 8
+            assert away["error"]["retryable"]
+            await page.js("console.log('meanwhile')")
+            await town.start()
+            began = time.monotonic()
+            (back,) = await until(listed, "it is back")
+            assert time.monotonic() - began < 5
+            assert back["browser_id"] == tab["browser_id"]
+            await page.js("console.log('after')")
+
+            async def complete() -> bool:
+                told = await call("browser_debug_get_console", token=back["token"])
+                return [one["message"] for one in told["data"]["entries"]] == ["before", "meanwhile", "after"]
+
+            await until(complete, "nothing is missing, nothing is twice")
+
+
+async def test_a_line_that_goes_silent_is_made_anew(town: Town):
+    """As when a network is lost: nothing is closed, nothing comes."""
+    async with viewer() as browser:
+        await browser.use_hub(town.url, town.keys["ann"])
+        await browser.chrome.open(f"{town.proxy.origin('anns')}/quiet")
+        hub = town.client("ann")
+
+        async def listed() -> list[TabInfo]:
+            with contextlib.suppress(Failure):
+                return await hub.listed("")
+            return []
+
+        await until(listed, "it is offered")
+        town.process.process.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        with pytest.raises(Failure, match="did not answer"):
+            await hub.listed("")
+        assert time.monotonic() - began < 15
+        await browser.popup.until("chrome.runtime.sendMessage({type: 'debug'}).then((told) => !told.connected)")
+        town.process.process.send_signal(signal.SIGCONT)
+        began = time.monotonic()
+        await browser.connected()
+        await until(listed, "it is back")
+        assert time.monotonic() - began < 5
+        await hub.close()
+
+
+async def test_who_may_not_come_in(town: Town):
+    with pytest.raises(Failure) as refused:
+        await FarHub(town.url, "wrong").listed("")
+    assert refused.value.code == "unauthorized"
+    Users(town.proxy.file).add("ann")  # a new key: the old one opens nothing
+    with pytest.raises(Failure, match="does not know this key"):
+        await town.client("ann").listed("")
+    with pytest.raises(Failure) as away:
+        await FarHub("ws://127.0.0.1:1/signaling", "x").listed("")
+    assert away.value.retryable
+    async with httpx.AsyncClient() as client:
+        url = town.url.replace("ws:", "http:").removesuffix("/signaling")
+        assert (await client.get(f"{url}/health")).json() == {"ok": True}
+        for path in ("/mcp", "/api/cocoons", "/metrics", "/bridge"):
+            assert (await client.get(url + path)).status_code in (401, 403, 404)
+        assert (await client.get(f"{url}/health", headers={"host": "evil.test"})).status_code == 421
+
+
+async def test_wss_through_a_proxy_that_speaks_tls(town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    town.stop()
+    async with tls_proxy(tmp_path, lambda: town.port) as port:
+        text = town.proxy.file.read_text()
+        town.proxy.file.write_text(f'[server]\nallowed_hosts = ["localhost:{port}"]\n\n{text}')
+        await town.start()
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "tls.pem"))
+        hub = FarHub(f"wss://localhost:{port}/signaling", town.keys["ann"])
+        assert await hub.listed("") == []
+        await hub.close()
+        with pytest.raises(Failure, match="421"):
+            await FarHub(f"wss://127.0.0.1:{port}/signaling", town.keys["ann"]).listed("")
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with pytest.raises(Failure, match="cannot be reached"):  # nobody vouches for that certificate
+            await FarHub(f"wss://localhost:{port}/signaling", town.keys["ann"]).listed("")
+
+
+@contextlib.asynccontextmanager
+async def tls_proxy(folder: Path, target: Callable[[], int]) -> AsyncIterator[int]:
+    """As little as a TLS proxy can be: what comes in goes to the port, and back."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate(folder / "tls.pem"))
+
+    async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65_536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        back, to = await asyncio.open_connection("127.0.0.1", target())
+        await asyncio.gather(copy(reader, to), copy(back, writer))
+
+    async with await asyncio.start_server(served, "127.0.0.1", 0, ssl=context) as server:
+        yield server.sockets[0].getsockname()[1]
+
+
+def certificate(file: Path) -> Path:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .sign(key, SHA256())
+    )
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file.write_bytes(secret + made.public_bytes(Encoding.PEM))
+    return file

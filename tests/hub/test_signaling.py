@@ -1,0 +1,215 @@
+"""The hub's door in a whole daemon: who comes in as what, and a page from the proxy to the one who asks."""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from pilothouse.config import Config, Proxy
+from pilothouse.doors import signaling
+from pilothouse.guard.handshake import Door
+from pilothouse.guard.pairing import ORIGIN, Pairing
+from tests.caller import INSTALL, Caller, Key
+from tests.daemon_here import Here, daemon_here
+from tests.promises import promise
+from tests.proxy.apps import App, running
+from tests.proxy.conftest import NAVIGATES, ProxyHere
+
+pytestmark = promise("G06", "G08", "E01")
+
+ANN, BEN = "key-of-ann-which-is-long", "key-of-ben-which-is-long"
+
+
+class Hubbed:
+    def __init__(self, here: Here, proxy: ProxyHere, secret: str) -> None:
+        self.here = here
+        self.proxy = proxy
+        self.secret = secret
+
+    def reach(self, *protocols: str, origin: str | None = None, path: str = "/signaling", **headers: str) -> connect:
+        more: dict[str, Any] = {"subprotocols": ["pilothouse", *protocols]} if protocols else {}
+        url = self.here.url.replace("http:", "ws:") + path
+        return connect(url, origin=origin, additional_headers=headers, max_size=None, **more)  # type: ignore[arg-type]
+
+    async def proof(self, key: Key | None = None, door: Door = "signaling") -> tuple[Caller, list[str]]:
+        """As the extension does it: the daemon has proved itself, and this is what the socket offers."""
+        caller = Caller(key or Key("secret", self.secret), int(self.here.url.rpartition(":")[2]), door)
+        async with httpx.AsyncClient(base_url=self.here.url, headers={"Origin": ORIGIN}) as client:
+            answer = (await client.post("/bridge", json=caller.knock)).json()["data"]
+        return caller, [str(one) for one in caller.offered(answer)]
+
+    @contextlib.asynccontextmanager
+    async def browser(self, key: str = "") -> AsyncIterator[ClientConnection]:
+        """A paired one that has heard the daemon's second proof, or one with a user's key."""
+        caller, offered = (None, [f"pilothouse.key.{key}"]) if key else await self.proof()
+        async with self.reach(*offered, origin=ORIGIN) as line:
+            if caller:
+                assert line.subprotocol == "pilothouse.1"
+                assert json.loads(await line.recv()) == {"type": "proof", "payload": {"proof": caller.first}}
+            yield line
+
+    def client(self, key: str = "") -> connect:
+        return self.reach(Authorization=f"Bearer {key or self.here.agent}")
+
+    async def token(self, cocoon: str) -> str:
+        async with self.proxy.client(cocoon) as page:
+            return (await page.get("/page", headers=NAVIGATES)).headers["x-adi-debug-token"]
+
+
+async def ask(line: ClientConnection, kind: str, **fields: Any) -> dict[str, Any]:
+    await line.send(json.dumps({"type": f"browser_debug_{kind}", **fields}))
+    return json.loads(await asyncio.wait_for(line.recv(), 10))
+
+
+async def announce(line: ClientConnection, hubbed: Hubbed, cocoon: str, browser_id: str = "b1") -> str:
+    token, url = await hubbed.token(cocoon), f"{hubbed.proxy.origin(cocoon)}/page"
+    told = await ask(line, "tab_available", token=token, browser_id=browser_id, url=url, title=cocoon)
+    assert told["type"] == "browser_debug_tab_accepted", told
+    return token
+
+
+@pytest.fixture
+async def hubbed(home: Path) -> AsyncIterator[Hubbed]:
+    users = "".join(
+        f'[[users]]\nname = "{name}"\nkey_sha256 = "{hashlib.sha256(key.encode()).hexdigest()}"\n'
+        for name, key in (("ann", ANN), ("ben", BEN))
+    )
+    (home / "config.toml").write_text(users)
+    _, secret = Pairing(home).add(INSTALL, "test")
+    async with running(App()) as app, daemon_here(home, Config(proxy=Proxy(enabled=True, port=0))) as here:
+        for cocoon, owner in (("mine", "local"), ("anns", "ann"), ("bens", "ben")):
+            here.cocoons.add({"id": cocoon, "target": app.url, "owner": owner})
+        proxy = ProxyHere(here.cocoons.proxy.port, here.cocoons, home / "config.toml")
+        yield Hubbed(here, proxy, secret)
+
+
+async def test_from_a_page_of_the_proxy_to_the_one_who_asks(hubbed: Hubbed):
+    async with hubbed.browser() as browser, hubbed.client() as client:
+        token = await announce(browser, hubbed, "mine")
+        (tab,) = (await ask(client, "list_tabs"))["tabs"]
+        assert (tab["cocoon_id"], tab["title"]) == ("mine", "mine")
+        data = {"request_id": "1", "timestamp": 5, "method": "GET", "url": "http://x.test/", "headers": {}}
+        event = {"type": "browser_debug_network_event", "token": token, "event": "request", "data": data}
+        await browser.send(json.dumps(event))
+        await browser.send('{"type":"alive"}')
+        assert json.loads(await browser.recv()) == {"type": "alive"}
+        told = await ask(client, "get_network", request_id="q", token=tab["token"], filters={"method": ["GET"]})
+        assert (told["type"], told["request_id"]) == ("browser_debug_network_data", "q")
+        assert told["requests"][0]["url"] == "http://x.test/"
+        told = await ask(client, "get_console", request_id="r", token=tab["token"])
+        assert (told["type"], told["entries"]) == ("browser_debug_console_data", [])
+
+
+async def test_each_user_sees_their_own(hubbed: Hubbed):
+    async with contextlib.AsyncExitStack() as stack:
+        lines = {
+            name: await stack.enter_async_context(hubbed.browser(key)) for name, key in (("ann", ANN), ("ben", BEN))
+        }
+        await announce(lines["ann"], hubbed, "anns", "b1")
+        await announce(lines["ann"], hubbed, "anns", "b2")
+        await announce(lines["ben"], hubbed, "bens", "b3")
+        for key, seen in ((ANN, ["b1", "b2"]), (BEN, ["b3"]), ("", [])):
+            client = await stack.enter_async_context(hubbed.client(key))
+            assert [one["browser_id"] for one in (await ask(client, "list_tabs"))["tabs"]] == seen
+        anns = await stack.enter_async_context(hubbed.client(ANN))
+        handle = (await ask(anns, "list_tabs"))["tabs"][0]["token"]
+        bens = await stack.enter_async_context(hubbed.client(BEN))
+        told = await ask(bens, "get_network", request_id="1", token=handle)
+        assert (told["request_id"], told["error"]["code"]) == ("1", "not_found")
+        url = f"{hubbed.proxy.origin('anns')}/page"
+        stolen = await ask(
+            lines["ben"], "tab_available", token=await hubbed.token("anns"), browser_id="b3", url=url, title=""
+        )
+        assert stolen["error"]["code"] == "denied"
+
+
+async def test_who_may_not_come_in(hubbed: Hubbed):
+    for protocols, origin, headers in (
+        ((), None, {}),
+        ((), None, {"Authorization": "Bearer wrong"}),
+        ((), None, {"Authorization": f"Bearer {hubbed.here.person}"}),
+        ((f"pilothouse.secret.{hubbed.secret}",), ORIGIN, {}),  # said, not proved
+        ((f"pilothouse.key.{hubbed.secret}",), ORIGIN, {}),
+        (("pilothouse.1", "pilothouse.proof."), ORIGIN, {}),
+        ((await hubbed.proof(Key("secret", "wrong")))[1], ORIGIN, {}),
+        ((await hubbed.proof(door="bridge"))[1], ORIGIN, {}),
+        ((await hubbed.proof())[1], None, {}),
+        ((await hubbed.proof())[1], "https://evil.test", {}),
+        ((await hubbed.proof())[1], hubbed.proxy.origin("mine"), {}),
+        ((f"pilothouse.key.{hubbed.here.agent}",), ORIGIN, {}),
+        ((f"pilothouse.key.{ANN}",), "null", {}),
+    ):
+        with pytest.raises(InvalidStatus) as caught:
+            await hubbed.reach(*protocols, origin=origin, **headers)
+        assert caught.value.response.status_code in (401, 403), (protocols, origin)
+
+
+async def test_a_proof_is_good_once_and_not_at_the_bridge(hubbed: Hubbed):
+    _, offered = await hubbed.proof()
+    async with hubbed.reach(*offered, origin=ORIGIN):
+        pass
+    _, fresh = await hubbed.proof()
+    for path, proof in (("/signaling", offered), ("/bridge", fresh)):
+        with pytest.raises(InvalidStatus) as caught:
+            await hubbed.reach(*proof, origin=ORIGIN, path=path)
+        assert caught.value.response.status_code == 401
+
+
+@pytest.mark.parametrize("anew", [False, True])
+async def test_a_browser_that_is_not_paired_any_more_leaves(
+    hubbed: Hubbed, monkeypatch: pytest.MonkeyPatch, anew: bool
+):
+    monkeypatch.setattr(signaling, "LOOK_S", 0.05)
+    async with hubbed.browser() as browser:
+        await announce(browser, hubbed, "mine")
+        if anew:
+            hubbed.here.pairing.add(INSTALL, "test")
+        else:
+            hubbed.here.pairing.forget("test")
+        with pytest.raises(ConnectionClosed) as closed:
+            await asyncio.wait_for(browser.recv(), 10)
+    assert closed.value.rcvd
+    assert closed.value.rcvd.code == 4401
+
+
+async def test_a_client_does_not_speak_for_a_browser(hubbed: Hubbed):
+    async with hubbed.client() as client, hubbed.browser() as browser:
+        url = f"{hubbed.proxy.origin('mine')}/page"
+        told = await ask(client, "tab_available", token=await hubbed.token("mine"), browser_id="x", url=url, title="")
+        assert told["error"]["code"] == "bad_request"
+        assert (await ask(client, "list_tabs"))["tabs"] == []
+        await browser.send('{"type": "browser_debug_list_tabs"}')
+        with pytest.raises(ConnectionClosed) as closed:
+            await browser.recv()
+        assert closed.value.rcvd
+        assert closed.value.rcvd.code == 4400
+
+
+async def test_what_no_client_asks_is_answered_and_the_line_stays(hubbed: Hubbed):
+    async with hubbed.client() as client:
+        for frame in ("", "{", "[]", '{"type": "x"}', '{"type": "browser_debug_get_network", "request_id": "1"}'):
+            await client.send(frame)
+            assert json.loads(await client.recv())["error"]["code"] == "bad_request"
+        bad = await ask(client, "get_network", request_id="1", token="x", filters={"limit": 0})
+        assert bad["error"]["code"] == "bad_request"
+        assert (await ask(client, "list_tabs", request_id="7"))["request_id"] == "7"
+
+
+async def test_a_revoked_key_ends_the_line(hubbed: Hubbed, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(signaling, "LOOK_S", 0.05)
+    async with hubbed.client(ANN) as client:
+        assert (await ask(client, "list_tabs"))["tabs"] == []
+        text = hubbed.proxy.file.read_text()
+        hubbed.proxy.file.write_text(text.replace(hashlib.sha256(ANN.encode()).hexdigest(), ""))
+        with pytest.raises(ConnectionClosed) as closed:
+            await asyncio.wait_for(client.recv(), 10)
+    assert closed.value.rcvd
+    assert closed.value.rcvd.code == 4401

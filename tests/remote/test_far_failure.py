@@ -1,0 +1,67 @@
+"""When a browser elsewhere dies or the wire to it is cut: callers are told in time, and the next call works again."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from pilothouse.config import Endpoint, Grid
+from pilothouse.errors import Failure
+from tests.browser.looking import fails
+from tests.promises import promise
+from tests.remote.afar import Afar, chromium, furnished
+from tests.remote.wire import wire
+from tests.server import PageServer
+
+pytestmark = promise("H02", "A05", "A06")
+
+
+async def test_a_browser_that_dies(tmp_path: Path, site: PageServer) -> None:
+    with chromium(tmp_path / "one") as first, chromium(tmp_path / "two") as second:
+        house = furnished(tmp_path, Endpoint("lab", first.url))
+        async with house.agent() as agent:
+            await agent.call("navigate", url=site.url("small.html"))
+            waiting = asyncio.create_task(agent.call("wait_for", text="never"))
+            await asyncio.wait([waiting], timeout=0.1)
+            first.kill()
+            with pytest.raises(Failure) as gone:
+                await waiting
+            assert gone.value.code == "browser_gone"
+            failure = await fails(agent, "browser_gone", "navigate", url=site.url("small.html"))
+            assert "lab" in failure.message
+            house.elsewhere.configure([Endpoint("lab", second.url)], Grid())
+            answer = await agent.ask("navigate", url=site.url("small.html"))
+            assert not answer.failed
+            assert "tabs and cookies are gone" in answer.text
+        await house.close()
+
+
+async def test_a_wire_that_is_cut_without_a_word(tmp_path: Path, afar: Afar, site: PageServer) -> None:
+    async with wire(afar.port) as line:
+        house = furnished(tmp_path, Endpoint("lab", f"http://127.0.0.1:{line.port}"))
+        async with house.agent() as agent:
+            await agent.call("navigate", url=site.url("small.html"))
+            waiting = asyncio.create_task(agent.call("wait_for", text="never"))
+            await asyncio.wait([waiting], timeout=0.1)
+            line.cut, began = True, time.monotonic()
+            with pytest.raises(Failure) as gone:
+                await waiting
+            assert gone.value.code == "browser_gone"
+            assert "heard of" in gone.value.message
+            assert time.monotonic() - began < 25
+            line.cut = False
+            assert not (await agent.ask("navigate", url=site.url("small.html"))).failed
+        await house.close()
+
+
+async def test_a_short_deadline_tells_the_truth_too(tmp_path: Path, afar: Afar, site: PageServer) -> None:
+    async with wire(afar.port) as line:
+        house = furnished(tmp_path, Endpoint("lab", f"http://127.0.0.1:{line.port}"))
+        async with house.agent() as agent:
+            await agent.call("navigate", url=site.url("small.html"))
+            line.cut = True
+            failure = await fails(agent, "browser_gone", "evaluate_js", expression="1", timeout_ms=7000)
+            assert "has been heard of the browser at lab" in failure.message
+            line.cut = False  # so that its end is quick
+        await house.close()

@@ -1,0 +1,54 @@
+"""`pilothouse user`: a key for a user of the hub, shown once and kept as a hash."""
+
+import hashlib
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pilothouse.admin import main
+from pilothouse.cocoons import Cocoons
+from pilothouse.config import Proxy
+from tests.promises import promise
+
+pytestmark = promise("G06", "G08")
+
+
+@pytest.fixture
+def file(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PILOTHOUSE_HOME", str(home))
+    return home / "config.toml"
+
+
+def test_a_key_is_shown_once_and_only_its_hash_is_kept(file: Path, capsys: pytest.CaptureFixture[str]):
+    file.write_text("# mine\n[server]\nport = 9000 # my port\n")
+    assert main(["user", "add", "ann"]) == 0
+    key = capsys.readouterr().out.strip()
+    assert len(key) >= 40
+    text = file.read_text()
+    assert key not in text
+    assert text.startswith("# mine\n[server]\nport = 9000 # my port\n")
+    assert tomllib.loads(text)["users"] == [{"name": "ann", "key_sha256": hashlib.sha256(key.encode()).hexdigest()}]
+    cocoons = Cocoons(file, Proxy(), forbidden_ports=set())
+    assert cocoons.user_of(key) == "ann"
+    assert main(["user", "add", "ann"]) == 0  # another key takes its place
+    new = capsys.readouterr().out.strip()
+    assert (cocoons.user_of(key), cocoons.user_of(new)) == (None, "ann")
+    assert main(["user", "list"]) == 0
+    assert capsys.readouterr().out == "ann\n"
+    assert main(["user", "remove", "ann"]) == 0
+    assert cocoons.user_of(new) is None
+
+
+@pytest.mark.parametrize("name", ["local", "Ann", "", "a b", "../x", "a" * 65])
+def test_names_that_nobody_can_have(file: Path, name: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["user", "add", name]) == 2
+    assert not file.exists()
+    assert "pilothouse:" in capsys.readouterr().err
+
+
+def test_one_who_owns_something_is_not_removed(file: Path, capsys: pytest.CaptureFixture[str]):
+    file.write_text('[[users]]\nname = "ann"\n[[cocoons]]\nid = "shop"\nowner = "ann"\n')
+    assert main(["user", "remove", "ann"]) == 2
+    assert "ann owns shop" in capsys.readouterr().err
+    assert main(["user", "remove", "ben"]) == 1

@@ -1,0 +1,84 @@
+"""F07: the activity of all agents, complete and fast: ten thousand lines, a broken line, a picture at each write."""
+
+import asyncio
+import json
+
+import pytest
+
+from pilothouse.doors import live
+from tests.daemon_here import Here
+from tests.promises import promise
+from tests.server import PageServer
+from tests.ui.conftest import RestAgent
+from tests.ui.dashboard import Dashboard
+
+pytestmark = promise("F07", "F08")
+
+LINES = 10_000
+SHOWN = "document.querySelectorAll('.timeline .virtual-line').length"
+
+
+async def test_what_was_done_is_told(dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    await agent.do("navigate", url=site.url("small.html"))
+    await agent.do("evaluate_js", expression="document.title")
+    assert not (await agent.call("evaluate_js", expression="nowhere()"))["success"]
+    await dashboard.go("activity")
+    await dashboard.sees("navigate", ".timeline")
+    await dashboard.sees("page_error", ".timeline")
+    await dashboard.page.until("find('.event', '▣')")  # a picture was taken of it
+    await dashboard.press("▣", ".event")
+    await dashboard.sees("document.title", ".detail")
+    await dashboard.page.until("document.querySelector('.detail canvas')?.width > 100")
+
+
+async def test_filters(dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    await agent.do("navigate", url=site.url("small.html?unlike-any-other"))
+    await dashboard.go("activity")
+    await dashboard.sees("unlike-any-other", ".timeline")
+    await dashboard.type("document.querySelector('input[type=search]')", "unlike-any-other")
+    await dashboard.page.until(f"{SHOWN} === 1")
+    await dashboard.type("document.querySelector('input[type=search]')", "no such words at all")
+    await dashboard.page.until(f"{SHOWN} === 0")
+
+
+async def test_ten_thousand_lines(here: Here, dashboard: Dashboard):
+    audit = here.gate._audit
+    for number in range(LINES):
+        audit.note("filler", name=f"line {number}")
+    await dashboard.go("activity")
+    last = audit.number
+    await dashboard.page.until(f"text('.timeline').includes('line {LINES - 1}')")
+    await dashboard.page.until(f"Number(text('.view [role=status]').replace(/\\D/g, '')) >= {LINES}", 20)
+    assert await dashboard.page.js(SHOWN) < 80  # only what is in view is in the page
+    # A jump to the other end is drawn within a frame or two.
+    took = await dashboard.page.js("""(async () => {
+        const list = document.querySelector('.timeline .virtual');
+        const began = performance.now();
+        list.scrollTop = list.scrollHeight;
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        return performance.now() - began;
+    })()""")
+    print(json.dumps({"lines": LINES, "jump_ms": round(took, 1), "last": last}))
+    assert took < 500
+    assert "line 9999" not in await dashboard.page.js("text('.timeline .virtual')")
+
+
+async def test_a_line_that_breaks_loses_nothing(here: Here, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch):
+    """What happens while the page is away is read when it is back, once."""
+    await dashboard.go("activity")
+    audit = here.gate._audit
+    audit.note("before_the_break", name="seen live")
+    await dashboard.sees("before_the_break", ".timeline")
+    gone = "new Promise((done) => new MutationObserver((_, watcher) => (watcher.disconnect(), done(true))).observe(document.querySelector('.connection'), {attributes: true}))"
+    seeing = asyncio.create_task(dashboard.page.js(gone))
+    await asyncio.sleep(0.05)
+    monkeypatch.setattr(live, "MAX_UNREAD", 0)  # everybody is too slow now, and sent away
+    audit.note("the_break", name="sends it away")
+    await asyncio.wait_for(seeing, 10)
+    for number in range(3000):
+        audit.note("in_the_dark", name=f"dark {number}")
+    monkeypatch.undo()
+    await dashboard.page.until("document.querySelector('.connection').dataset.state === 'live'", 20)
+    await dashboard.sees("dark 2999", ".timeline", 20)
+    await dashboard.type("document.querySelector('input[type=search]')", "dark 17")
+    await dashboard.page.until("text('.view [role=status]').startsWith('111 of ')", 10)  # 17, 17x, 17xx: each once

@@ -1,0 +1,120 @@
+"""F07, E01, D08: who gets into the dashboard, and what its pages may do."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+import websockets
+from websockets.asyncio.client import connect
+
+import pilothouse
+from pilothouse.doors.dashboard import read_files
+from tests.daemon_here import Here
+from tests.own_chrome import OwnChrome
+from tests.promises import promise
+from tests.ui.copied import panel
+from tests.ui.dashboard import new_ticket, open_dashboard
+
+pytestmark = promise("F07", "E01", "D08")
+
+UI = Path(pilothouse.__file__).parent / "ui"
+
+
+@pytest.fixture
+async def anybody(here: Here) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=here.url, timeout=20) as one:
+        yield one
+
+
+async def test_a_link_opens_one_page_once(here: Here, anybody: httpx.AsyncClient):
+    ticket = await new_ticket(here)
+    first = await anybody.post("/dashboard/enter", json={"ticket": ticket})
+    again = await anybody.post("/dashboard/enter", json={"ticket": ticket})
+    assert (first.status_code, again.status_code) == (200, 401)
+    bearer = {"Authorization": f"Bearer {first.json()['data']['pass']}"}
+    assert (await anybody.get("/api/approvals", headers=bearer)).status_code == 200
+    assert (await anybody.post("/mcp", json={}, headers=bearer)).status_code == 403  # it is the person's, no agent's
+
+
+async def test_an_agent_gets_no_link(here: Here, anybody: httpx.AsyncClient):
+    agent = {"X-API-Key": here.agent}
+    for path in ("/api/dashboard/ticket", "/api/dashboard/pass"):
+        assert (await anybody.post(path, json={}, headers=agent)).status_code == 403
+        assert (await anybody.post(path, json={})).status_code == 401
+    assert (await anybody.get("/api/activity", headers=agent)).status_code == 403
+    with pytest.raises(websockets.InvalidStatus, match="403"):
+        await connect(f"{here.url.replace('http', 'ws')}/api/live", additional_headers=agent)
+
+
+@pytest.mark.parametrize("body", [{}, {"ticket": 5}, {"ticket": ""}, {"ticket": "x" * 500}, [], "ticket"])
+async def test_what_is_no_ticket_is_refused(anybody: httpx.AsyncClient, body: object):
+    assert (await anybody.post("/dashboard/enter", json=body)).status_code in (400, 401)
+
+
+@pytest.mark.parametrize("origin", ["http://evil.test", "null", "chrome-extension://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"])
+async def test_no_other_origin_comes_in(here: Here, anybody: httpx.AsyncClient, origin: str):
+    ticket = await new_ticket(here)
+    answer = await anybody.post("/dashboard/enter", json={"ticket": ticket}, headers={"Origin": origin})
+    assert answer.status_code == 403
+    assert (await anybody.get("/dashboard", headers={"Origin": origin})).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "path", ["/ui/../person.key", "/ui/%2e%2e/daemon.py", "/ui/..%2f..%2fperson.key", "/ui/", "/ui/no.js"]
+)
+async def test_only_its_own_files_are_served(anybody: httpx.AsyncClient, path: str):
+    assert (await anybody.get(path)).status_code in (401, 404)
+
+
+async def test_every_file_says_what_its_page_may_do(anybody: httpx.AsyncClient):
+    for name, (data, kind) in read_files().items():
+        answer = await anybody.get(f"/ui/{name}")
+        assert (answer.content, answer.headers["content-type"].split(";")[0]) == (data, kind)
+        rules = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in rules
+        assert "script-src 'self';" in rules
+        assert "require-trusted-types-for 'script'" in rules
+        assert "frame-ancestors 'none'" in rules
+        assert not re.search(r"unsafe|https?:|\*", rules)
+    assert (await anybody.get("/")).headers["location"] == "/dashboard"
+
+
+def test_no_module_reads_text_as_html():
+    """The page's own rules would stop it; nobody should even try."""
+    forbidden = re.compile(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc|setHTML|DOMParser"
+    )
+    found = [path.name for path in UI.glob("*.js") if forbidden.search(path.read_text())]
+    assert not found
+    page = (UI / "dashboard.html").read_text()
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|style=", page)
+
+
+def test_the_extension_has_the_same_modules():
+    assert panel.wanted() == panel.there(), "run scripts/panel"
+
+
+async def test_the_pass_stays_in_its_tab(here: Here, chrome: OwnChrome):
+    dashboard = await open_dashboard(here, chrome)
+    assert await dashboard.page.js("location.hash") == ""
+    assert await dashboard.page.js("document.cookie") == ""
+    kept = await dashboard.page.js("sessionStorage.getItem('pilothouse.pass')")
+    assert kept.startswith("pass.")
+    await chrome.go(dashboard.page, f"{here.url}/dashboard")  # loaded again, without a link
+    await dashboard.page.until("document.querySelector('.connection')?.dataset.state === 'live'")
+    other = await chrome.open(f"{here.url}/dashboard")
+    await other.until("document.body.innerText.includes('pilothouse dashboard')")
+    assert await other.js("document.querySelector('nav')") is None
+    await chrome.close(other)
+    await chrome.close(dashboard.page)
+
+
+async def test_trusted_types_hold(here: Here, chrome: OwnChrome):
+    dashboard = await open_dashboard(here, chrome)
+    tried = (
+        "(() => { try { document.body.innerHTML = '<b>x</b>'; return 'done' } catch (error) { return error.name } })()"
+    )
+    assert await dashboard.page.js(tried) == "TypeError"
+    await chrome.close(dashboard.page)

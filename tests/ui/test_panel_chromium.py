@@ -1,0 +1,184 @@
+"""F04, F05, D07: the side panel in the person's own Chrome: state, this page's rule, mode, questions, activity, picker."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from pilothouse.errors import Failure
+from pilothouse.guard.pairing import ORIGIN
+from tests.daemon_here import ALLOW, Here, asks_for_writes
+from tests.own_chrome import OwnChrome, Page
+from tests.promises import promise
+from tests.server import PageServer
+from tests.ui.conftest import RestAgent
+from tests.ui.dashboard import HELPERS, Dashboard
+
+pytestmark = promise("F04", "F05", "D07", "D14", "F08")
+
+CALM = "document.querySelector('.question[data-calm]')"  # a card takes no answer so soon after it came
+
+
+@pytest.fixture(scope="module")
+async def popup(here: Here, chrome: OwnChrome) -> AsyncIterator[Page]:
+    """The browser is paired, and shares all its tabs."""
+    one = await chrome.popup()
+    async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:
+        told = (await person.post("/api/extension/pair", json={})).json()["data"]
+        await chrome.tell(one, "pair", code=f"{told['port']}-{told['code']}", name="mine")
+        await chrome.tell(one, "share", mode="all")
+        yield one
+        await chrome.tell(one, "unpair")
+        await person.delete("/api/extension/browsers/mine")
+    await chrome.close(one)
+
+
+@pytest.fixture
+async def panel(here: Here, chrome: OwnChrome, popup: Page) -> AsyncIterator[Dashboard]:
+    """The panel's page, as a tab: Chrome shows the same page at the side of a window."""
+    page = await chrome.open("about:blank")
+    await page.channel.send("Page.enable")
+    await page.channel.send("Page.addScriptToEvaluateOnNewDocument", source=HELPERS)
+    await page.channel.send("Emulation.setFocusEmulationEnabled", enabled=True)  # as a panel at the side, it is seen
+    await chrome.go(page, f"{ORIGIN}/panel.html")
+    one = Dashboard(page)
+    await one.resize(400, 900)
+    await one.sees("live", "[aria-label=Connection]")
+    yield one
+    await chrome.close(page)
+
+
+@pytest.fixture
+async def guest(here: Here, popup: Page, site: PageServer) -> AsyncIterator[RestAgent]:
+    """An agent in the person's own Chrome, where private addresses need a rule."""
+    here.decide = lambda question: ALLOW
+    host = site.origin.removeprefix("http://")
+    async with (
+        httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person,
+        httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.agent}, timeout=60) as line,
+    ):
+        rule = {"host": host, "read": True, "write": True}
+        assert (await person.post("/api/policy/rules", json=rule)).status_code == 200
+        one = RestAgent(line)
+        told = (await line.post("/api/tools/open_session", json={"browser": "extension"})).json()
+        one.session = told["data"]["session"]
+        yield one
+        here.decide = lambda question: ALLOW
+        with contextlib.suppress(Failure):  # a stop has ended it
+            await here.gate.end_session(one.session)
+        assert (await person.delete("/api/policy/rules", params={"host": host})).status_code == 200
+
+
+async def written(here: Here, text: str) -> None:
+    """Into the file, which nobody announces."""
+    file = here.home / "policy.toml"
+    async with asyncio.timeout(10):
+        while not file.exists() or text not in file.read_text():
+            await asyncio.sleep(0.02)
+
+
+async def brought_to_front(chrome: OwnChrome, page: Page) -> None:
+    await page.channel.send("Page.bringToFront")
+
+
+async def test_state_and_stop(panel: Dashboard):
+    await panel.sees("mine", "[aria-label=Connection]")
+    await panel.press("Stop everything")
+    await panel.sees("Stopped", "[aria-label=Connection]")
+    await panel.press("Allow again")
+    await panel.sees("Connected", "[aria-label=Connection]")
+
+
+async def test_this_page_and_its_rule(here: Here, chrome: OwnChrome, panel: Dashboard, site: PageServer):
+    page = await chrome.open(site.url("small.html"))
+    await brought_to_front(chrome, page)
+    host = site.origin.removeprefix("http://")
+    await panel.sees(host, "[aria-label='This page']")
+    await panel.press("Read only")
+    await written(here, f'host = "{host}"')
+    await panel.sees("read: allowed", "[aria-label='This page']")
+    await panel.sees("write: denied", "[aria-label='This page']")
+    await panel.press("Read and write")
+    await panel.sees("write: allowed", "[aria-label='This page']")
+    await panel.press("No rule")
+    await panel.page.until("!text('[aria-label=\"This page\"]').includes('write: allowed')")
+    assert host not in (here.home / "policy.toml").read_text()
+    await chrome.close(page)
+
+
+async def test_the_mode_of_all(here: Here, panel: Dashboard):
+    await panel.page.until("document.querySelector('input[value=readonly]')")
+    await panel.press("Read only", ".segmented label")
+    await panel.page.until("document.querySelector('input[value=readonly]').checked")
+    await written(here, 'mode = "readonly"')
+    await panel.press("Auto", ".segmented label")
+    await written(here, 'mode = "auto"')
+
+
+async def test_a_question_in_the_own_chrome(here: Here, panel: Dashboard, guest: RestAgent, site: PageServer):
+    await guest.do("new_tab", url=site.url("form.html"))
+    here.decide = asks_for_writes
+    call: asyncio.Task[dict[str, Any]] = asyncio.create_task(guest.call("evaluate_js", expression="1 + 1"))
+    await panel.sees("evaluate_js", ".question")
+    await panel.sees("your own Chrome", ".question")
+    await panel.page.until(CALM)
+    await panel.press("Allow once")
+    assert (await call)["data"]["value"] == 2
+    await panel.sees("evaluate_js", "[aria-label=Activity]")
+
+
+async def test_the_picker(here: Here, chrome: OwnChrome, panel: Dashboard, guest: RestAgent, site: PageServer):
+    await guest.do("new_tab", url=site.url("small.html"))
+    tab = next(one for one in here.gate._sessions.every() if one.id == guest.session).current
+    assert tab
+    page = await chrome.page(tab.target_id)
+    await brought_to_front(chrome, page)
+    await panel.page.until("document.querySelector('.picker') && !document.querySelector('.picker').hidden")
+    await panel.press("Pick an element")
+    await page.until("[...document.documentElement.children].at(-1).style.cursor === 'crosshair'")
+    box = await page.js("JSON.parse(JSON.stringify(document.querySelector('h1').getBoundingClientRect()))")
+    for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+        more: dict[str, Any] = {} if kind == "mouseMoved" else {"button": "left", "clickCount": 1}
+        await page.channel.send("Input.dispatchMouseEvent", type=kind, x=box["x"] + 5, y=box["y"] + 5, **more)
+    await panel.sees("xpath", ".picker")
+    await panel.sees("heading", ".picker")
+    await chrome.close(page)
+
+
+async def test_the_badge_says_that_something_waits(here: Here, popup: Page, guest: RestAgent, site: PageServer):
+    await guest.do("new_tab", url=site.url("small.html"))
+    here.decide = asks_for_writes
+    call = asyncio.create_task(guest.call("evaluate_js", expression="1"))
+    await popup.until("chrome.action.getBadgeText({}).then((text) => text === '1?')")
+    await here.gate.approvals.answer(here.gate.approvals.pending()[0]["id"], "deny")
+    assert not (await call)["success"]
+    await popup.until("chrome.action.getBadgeText({}).then((text) => !text.includes('?'))")
+
+
+async def test_the_badge_is_true_after_a_stop(
+    here: Here, chrome: OwnChrome, popup: Page, guest: RestAgent, site: PageServer
+):
+    await guest.do("new_tab", url=site.url("small.html"))
+    here.decide = asks_for_writes
+    call = asyncio.create_task(guest.call("evaluate_js", expression="1"))
+    await popup.until("chrome.action.getBadgeText({}).then((text) => text === '1?')")
+    await chrome.tell(popup, "stop")
+    await popup.until("chrome.action.getBadgeText({}).then((text) => text === '■')")
+    for question in here.gate.approvals.pending():
+        await here.gate.approvals.answer(question["id"], "deny")
+    assert not (await call)["success"]
+    await chrome.tell(popup, "allow")
+    await popup.until("chrome.action.getBadgeText({}).then((text) => text === 'on')")
+
+
+async def test_a_forgotten_browser_has_no_panel(here: Here, chrome: OwnChrome, popup: Page, panel: Dashboard):
+    """Its pass ends at once, and the open panel's connection within a second or two. Paired anew it is as before."""
+    async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:
+        await person.delete("/api/extension/browsers/mine")
+        await panel.sees("not connected", "[aria-label=Connection]", 20)
+        told = (await person.post("/api/extension/pair", json={})).json()["data"]
+        await chrome.tell(popup, "pair", code=f"{told['port']}-{told['code']}", name="mine")
+    await panel.page.until("document.querySelector('[aria-label=Connection] .chip.ok')", 30)

@@ -1,0 +1,138 @@
+"""F07, D14: policy, browsers, secrets and health in the dashboard; small windows; what an accessibility audit finds."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.daemon_here import Here, asks_for_writes
+from tests.promises import promise
+from tests.server import PageServer
+from tests.ui.conftest import RestAgent
+from tests.ui.dashboard import Dashboard
+
+pytestmark = promise("F07", "D14", "F08")
+
+AXE = Path(__file__).parents[2] / ".tools" / "node_modules" / "axe-core" / "axe.min.js"
+VIEWS = ["", "approvals", "activity", "policy", "browsers", "secrets", "health"]
+
+
+async def test_the_policy_is_edited_live(here: Here, dashboard: Dashboard):
+    await dashboard.go("policy")
+    await dashboard.page.until("document.querySelector('.policy-text')")
+    await dashboard.type("document.querySelector('[aria-label^=Host]')", "*.example.com")
+    await dashboard.press("each write asks", "label.check")
+    await dashboard.press("Save rule")
+    await dashboard.sees("*.example.com", "table")
+    await dashboard.sees("every write", "table")
+    assert 'host = "*.example.com"' in (here.home / "policy.toml").read_text()
+    assert "person" in await dashboard.page.js("text('table')")  # who set it, and when
+    await dashboard.press("Remove", "table button")
+    await dashboard.page.until("!document.querySelector('table')")
+    assert "example.com" not in (here.home / "policy.toml").read_text()
+
+
+async def test_a_bad_edit_is_refused(here: Here, dashboard: Dashboard):
+    await dashboard.go("policy")
+    await dashboard.page.until("document.querySelector('.policy-text')")
+    before = (here.home / "policy.toml").read_text() if (here.home / "policy.toml").exists() else ""
+    await dashboard.type("document.querySelector('.policy-text')", 'template = "open everything"')
+    await dashboard.press("Save the file")
+    await dashboard.page.until("document.querySelector('.problem')")
+    assert "template" in await dashboard.page.js("text('.problem')")
+    now = (here.home / "policy.toml").read_text() if (here.home / "policy.toml").exists() else ""
+    assert now == before
+    await dashboard.type("document.querySelector('.policy-text')", 'template = "careful"\n')
+    await dashboard.press("Save the file")
+    await dashboard.page.until("document.querySelector('select').value === 'careful'")
+    await dashboard.type("document.querySelector('.policy-text')", "\n")
+    await dashboard.press("Save the file")
+    await dashboard.page.until("document.querySelector('select').value === ''")
+
+
+async def test_what_would_happen(dashboard: Dashboard):
+    await dashboard.go("policy")
+    await dashboard.page.until("document.querySelector('.policy-text')")
+    await dashboard.type("document.querySelector('[aria-label=Address]')", "http://169.254.169.254/latest/")
+    await dashboard.press("Test")
+    await dashboard.sees("denied", "[aria-label='What would happen']")
+    await dashboard.type("document.querySelector('[aria-label=Address]')", "https://example.com/")
+    await dashboard.press("Test")
+    await dashboard.sees("read", "[aria-label='What would happen']")
+
+
+async def test_secrets_by_name(here: Here, dashboard: Dashboard):
+    await dashboard.go("secrets")
+    await dashboard.type("document.querySelector('input[placeholder=github_password]')", "shop_password")
+    await dashboard.type("document.querySelector('input[type=password]')", "correct horse battery")
+    await dashboard.type("document.querySelector('input[placeholder$=com]')", "shop.test")
+    await dashboard.press("Register", "form button")
+    await dashboard.sees("secret:shop_password")
+    assert "correct horse" not in await dashboard.page.js("document.documentElement.outerHTML")
+    assert await dashboard.page.js("document.querySelector('input[type=password]').value") == ""
+    await dashboard.press("Remove")
+    await dashboard.press("Remove", "dialog button")
+    await dashboard.sees("No secret is registered")
+
+
+async def test_health_and_browsers(dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.go("health")
+    await dashboard.page.until("document.querySelectorAll('.spark .stroke').length >= 4", 15)
+    await dashboard.sees("Open sessions")
+    await dashboard.sees("MB in")
+    await dashboard.go("browsers")
+    await dashboard.sees("No browser is paired")
+    await dashboard.sees("There is no profile")
+
+
+@pytest.mark.parametrize("width", [360, 800, 1600])
+async def test_nothing_is_wider_than_the_window(dashboard: Dashboard, agent: RestAgent, site: PageServer, width: int):
+    await agent.do("navigate", url=site.url("form.html"))
+    await dashboard.resize(width, 740)
+    for view in [*VIEWS, f"session/{agent.session}"]:
+        await dashboard.go(view)
+        await dashboard.page.until("document.querySelector('.view h1')")
+        over = await dashboard.page.js("document.documentElement.scrollWidth - innerWidth")
+        assert over <= 0, f"{view} at {width}: {over} px too wide"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+async def test_accessibility(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer, dark: bool):
+    """What axe calls serious or critical is in no view, with something in each."""
+    await agent.do("navigate", url=site.url("form.html"))
+    await dashboard.resize(1280, 800, dark=dark)
+    world = await _world(dashboard)
+    here.decide = asks_for_writes
+    call = asyncio.create_task(agent.call("click", target="role=button"))
+    try:
+        for view in [*VIEWS, f"session/{agent.session}"]:
+            await dashboard.go(view)
+            await dashboard.page.until("document.querySelector('.view h1')")
+            if view == "approvals":
+                await dashboard.page.until("document.querySelector('.question[data-calm]')")
+            if view in ("", f"session/{agent.session}"):
+                await dashboard.page.until("document.querySelector('canvas')?.dataset.frames > 0")
+            found = await dashboard.page.js(_AUDIT, contextId=world)
+            assert not found, f"{view or 'sessions'}: {json.dumps(found, indent=1)}"
+    finally:
+        for one in here.gate.approvals.pending():
+            await here.gate.approvals.answer(one["id"], "deny")
+        await call
+        here.gate.approvals._denials.clear()
+
+
+_AUDIT = """axe.run(document, {resultTypes: ['violations']}).then(({violations}) => violations
+    .filter((one) => ['serious', 'critical'].includes(one.impact))
+    .map((one) => ({id: one.id, help: one.help, nodes: one.nodes.slice(0, 5).map((node) => node.html.slice(0, 200) + ' | ' + (node.failureSummary ?? '').slice(0, 200))})))"""
+
+
+async def _world(dashboard: Dashboard) -> int:
+    """axe in a world of its own: the page's rules let no strange script in."""
+    tree = await dashboard.page.channel.send("Page.getFrameTree")
+    frame = tree["frameTree"]["frame"]["id"]
+    made = await dashboard.page.channel.send("Page.createIsolatedWorld", frameId=frame, worldName="axe")
+    world: int = made["executionContextId"]
+    await dashboard.page.js(AXE.read_text() + "; 1", contextId=world)
+    return world

@@ -93,7 +93,7 @@ def _fixed(home: Path) -> dict[str, str]:
 
 
 def _filled(path: str, ident: str) -> str:
-    return re.sub(r"\{[^}]*\}", ident, path)
+    return re.sub(r"\{[^}]*\}", ident, path.replace("{n:int}", "1"))
 
 
 def _mentions(here: Here, since: int, *words: str) -> bool:

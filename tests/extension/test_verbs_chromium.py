@@ -78,7 +78,7 @@ QUICK = """{ const real = setTimeout; globalThis.setTimeout = (work, ms, ...more
 real(work, ms > 10_000 && ms < 20_000 ? 0 : ms, ...more) }"""  # its patience with a daemon that is away
 
 
-async def test_rules_stay_in_the_agents_own_tabs_when_the_daemon_is_gone(desk: Desk, site: PageServer):
+async def test_the_agents_own_tabs_are_closed_when_the_daemon_is_gone_and_rules_end_with_them(desk: Desk, site: PageServer):
     own = (await desk.verb("open", url="about:blank"))["tabId"]
     _, persons = await desk.tab(site.url("small.html"))
     await desk.chrome.tell(desk.popup, "shareTab", tabId=persons)
@@ -88,9 +88,9 @@ async def test_rules_stay_in_the_agents_own_tabs_when_the_daemon_is_gone(desk: D
     await worker.js(QUICK)
     desk.link._wire.close(1000, "go")  # pyright: ignore
     ruled = f"{RULES}.then(all => JSON.stringify(all.flatMap(rule => rule.condition.tabIds)))"
-    await desk.popup.until(f"{ruled}.then(it => it === '[{own}]')")
-    await desk.popup.js(f"chrome.tabs.ungroup({own})")  # the person takes it
     await desk.popup.until(f"{ruled}.then(it => it === '[]')")
+    await desk.popup.until(f"chrome.tabs.query({{}}).then(all => all.every(one => one.id !== {own}))")
+    assert await desk.popup.js(f"chrome.tabs.get({persons}).then(tab => tab.id)") == persons
     await desk.chrome.kill_worker()
 
 

@@ -17,7 +17,7 @@ import { stopEverything } from './stop.js';
 /** @typedef {(payload: any, deadline: number) => Promise<object> | object} Verb */
 
 const SOON_MS = 50;
-const HARMLESS = ['ping', 'stop', 'reload'];
+const HARMLESS = ['ping', 'stop', 'reload', 'panel', 'waiting'];
 
 /** @type {Record<string, Verb>} */
 const VERBS = {

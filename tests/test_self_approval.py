@@ -190,7 +190,8 @@ async def test_every_socket(here: Here, ident: str):
         for how in hows:
             since = len(here.records())
             address = here.url.replace("http", "ws") + _filled(path, ident)
-            with pytest.raises((websockets.InvalidStatus, websockets.ConnectionClosed)):
+            closed = (websockets.InvalidStatus, websockets.ConnectionClosed)
+            with contextlib.suppress(*closed) if path in OPEN_TO_AGENTS else pytest.raises(closed):
                 await _answer_by_socket(address, ident, how)
             if path in found - OPEN_TO_AGENTS - NO_KEY_OPENS:
                 assert _mentions(here, since, _filled(path, ident)), f"the socket {path} is not in the log"

@@ -25,7 +25,7 @@ class PanelDoor:
         link.on_state(lambda state: self._changed(link))
 
     def _changed(self, link: Link) -> None:
-        """One that comes back begins at none; one that was stopped has heard what it has heard."""
+        """One that comes back, or is allowed again, is told in any case."""
         if link.connected:
             self._tell(link)
         else:
@@ -42,6 +42,6 @@ class PanelDoor:
     def _tell(self, link: Link) -> None:
         """For the badge. Nobody waits for the answer, and one that is away is told when it is back."""
         count = len(self._approvals.pending())
-        if count != self._told.get(link.name, 0):
+        if count != self._told.get(link.name):
             self._told[link.name] = count
             link.post("waiting", {"count": count}, timeout=ANSWER_S)

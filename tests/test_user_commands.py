@@ -30,6 +30,8 @@ def test_a_key_is_shown_once_and_only_its_hash_is_kept(file: Path, capsys: pytes
     assert text.startswith("# mine\n[server]\nport = 9000 # my port\n")
     assert tomllib.loads(text)["users"] == [{"name": "ann", "key_sha256": hashlib.sha256(key.encode()).hexdigest()}]
     cocoons = Cocoons(file, Proxy(), forbidden_ports=set())
+    told: list[tuple[str, str]] = []
+    cocoons.on_users = lambda name, change: told.append((name, change))
     assert cocoons.user_of(key) == "ann"
     assert main(["user", "add", "ann"]) == 0  # another key takes its place
     new = capsys.readouterr().out.strip()
@@ -38,6 +40,7 @@ def test_a_key_is_shown_once_and_only_its_hash_is_kept(file: Path, capsys: pytes
     assert capsys.readouterr().out == "ann\n"
     assert main(["user", "remove", "ann"]) == 0
     assert cocoons.user_of(new) is None
+    assert told == [("ann", "removed"), ("ann", "added"), ("ann", "removed")]
 
 
 @pytest.mark.parametrize("name", ["local", "Ann", "", "a b", "../x", "a" * 65])

@@ -7,6 +7,7 @@ is read anew when the file changes, so that a cocoon that was added is there wit
 import contextlib
 import hashlib
 import hmac
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -46,6 +47,8 @@ class Cocoons:
         self._stamp: object = ()
         self._places: dict[str, Place] = {}
         self._users: dict[str, str] = {}
+        self.on_users: Callable[[str, str], None] = lambda name, change: None  # "added" or "removed"; both: a new key
+        self._refresh()
 
     def find(self, cocoon_id: str) -> Place | None:
         self._refresh()
@@ -118,8 +121,10 @@ class Cocoons:
         self._stamp = stamp
         with contextlib.suppress(Failure):
             config = self._parsed(read_text(self._file))
-            self._users = {one.name: one.key_sha256 for one in config.users if one.key_sha256}
+            before, self._users = self._users, {one.name: one.key_sha256 for one in config.users if one.key_sha256}
             self._places = {one.id: self._place(one) for one in config.cocoons if self._usable(one, config)}
+            for name, change in _changes(before, self._users):
+                self.on_users(name, change)
 
     def _usable(self, cocoon: Cocoon, config: Config) -> bool:
         with contextlib.suppress(Failure):
@@ -152,6 +157,11 @@ def origin_of(cocoon_id: str, proxy: Proxy) -> str:
 
 def host_of(origin: str) -> str:
     return urlsplit(origin).netloc
+
+
+def _changes(before: dict[str, str], now: dict[str, str]) -> Iterator[tuple[str, str]]:
+    yield from ((name, "removed") for name, key in before.items() if now.get(name) != key)
+    yield from ((name, "added") for name, key in now.items() if before.get(name) != key)
 
 
 def _own(value: Any, otherwise: Any) -> Any:

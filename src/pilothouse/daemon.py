@@ -217,6 +217,7 @@ async def run(
     for owner, options in (await abodes.recall()).items():
         sessions.partings.note(owner, begun_anew(options.profile, options))
     sessions.on_abode = abodes.keep
+    proxy.cocoons.on_users = lambda name, change: audit.note(f"hub_user_{change}", user=name)
     keys.on_change = partial(_keys_changed, audit, sessions, approvals)
     sessions.on_stopped = lambda name, ended: audit.note("agents_stopped", browser=name, by="person", sessions=ended)
     rates = Rates()

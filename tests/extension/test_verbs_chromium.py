@@ -78,7 +78,9 @@ QUICK = """{ const real = setTimeout; globalThis.setTimeout = (work, ms, ...more
 real(work, ms > 10_000 && ms < 20_000 ? 0 : ms, ...more) }"""  # its patience with a daemon that is away
 
 
-async def test_the_agents_own_tabs_are_closed_when_the_daemon_is_gone_and_rules_end_with_them(desk: Desk, site: PageServer):
+async def test_the_agents_own_tabs_are_closed_when_the_daemon_is_gone_and_rules_end_with_them(
+    desk: Desk, site: PageServer
+):
     own = (await desk.verb("open", url="about:blank"))["tabId"]
     _, persons = await desk.tab(site.url("small.html"))
     await desk.chrome.tell(desk.popup, "shareTab", tabId=persons)

@@ -14,15 +14,16 @@ LINES = 10_000
 ANSWER_S = 0.02  # what an app takes that asks its database
 
 PAGE = f"""<!doctype html><title>Busy</title><link rel=icon href="data:,"><script>
-async function work(from) {{
+async function work(from, pause) {{
   for (let one = from; one < {REQUESTS}; one += 6) {{
     const answer = await (await fetch(`/tick/${{one}}`)).json();
     for (let line = 0; line < {LINES // REQUESTS}; line += 1) console.log('line', one * 10 + line, answer);
+    if (pause) await new Promise((done) => setTimeout(done, pause));
   }}
 }}
-async function busy() {{
+async function busy(pause = 0) {{
   const began = performance.now();
-  await Promise.all([0, 1, 2, 3, 4, 5].map(work));
+  await Promise.all([0, 1, 2, 3, 4, 5].map((from) => work(from, pause)));
   return performance.now() - began;
 }}
 </script>"""

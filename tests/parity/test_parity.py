@@ -10,14 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from websockets.sync.client import connect
-from websockets.typing import Origin, Subprotocol
+from websockets.typing import Origin
 
 import pilothouse.tools
 from pilothouse.guard.pairing import ORIGIN, Pairing
 from pilothouse.guard.token import Signer
 from pilothouse.tool import Tool, declared
+from tests.caller import INSTALL, Caller, Key
 from tests.parity.doors import Cli, Door, Mcp, Rest
 from tests.processes import Process
 from tests.promises import promise
@@ -73,7 +75,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def secret(home: Path) -> str:
     """Of a browser that is paired."""
-    return Pairing(home).add("install-1", "test")[1]
+    return Pairing(home).add(INSTALL, "test")[1]
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +109,11 @@ def test_every_door_gives_the_same(doors: list[Door], site: PageServer, home: Pa
 @contextlib.contextmanager
 def offered_tab(home: Path, secret: str) -> Iterator[None]:
     """A browser with a tab that can be debugged."""
-    protocols = [Subprotocol("pilothouse"), Subprotocol(f"pilothouse.secret.{secret}")]
-    address = json.loads((home / "daemon.json").read_text())["url"].replace("http:", "ws:") + "/signaling"
+    url = json.loads((home / "daemon.json").read_text())["url"]
+    caller = Caller(Key("secret", secret), int(url.rpartition(":")[2]), "signaling")
+    protocols = caller.offered(
+        httpx.post(f"{url}/bridge", json=caller.knock, headers={"Origin": ORIGIN}).json()["data"]
+    )
     token = Signer([HIVE_SECRET]).mint("shop", "/")
     page = {"url": "http://shop.localhost:8081/", "title": "Shop", "browser_id": "b1"}
     happened = {
@@ -119,7 +124,8 @@ def offered_tab(home: Path, secret: str) -> Iterator[None]:
         "status": 500,
     }
     entry = {"timestamp": 6, "level": "error", "message": "oh"}
-    with connect(address, origin=Origin(ORIGIN), subprotocols=protocols) as line:
+    with connect(f"{url.replace('http:', 'ws:')}/signaling", origin=Origin(ORIGIN), subprotocols=protocols) as line:
+        assert json.loads(line.recv(timeout=20))["payload"] == {"proof": caller.first}
 
         def say(kind: str, **fields: Any) -> None:
             line.send(json.dumps({"type": f"browser_debug_{kind}", "token": token, **fields}))

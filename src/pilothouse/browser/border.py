@@ -34,6 +34,10 @@ class Border(Protocol):
         """A document that is there already, or never comes over the network."""
         ...
 
+    def unasked(self, url: str) -> Refusal | None:
+        """One that is there, although a person would have to be asked first: it came from a cache."""
+        ...
+
     def document(self, url: str) -> Awaitable[Refusal | None]:
         """A document that a tab is to show. A person may have to be asked."""
         ...

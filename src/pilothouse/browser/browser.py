@@ -15,7 +15,7 @@ from pilothouse.browser.downloads import Downloads
 from pilothouse.browser.files import Folder
 from pilothouse.browser.guise import Guise
 from pilothouse.browser.intercept import Intercept
-from pilothouse.browser.origins import Origins, authority_of
+from pilothouse.browser.origins import Origins, authority_of, origin_of
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import AUTO_ATTACH, MAX_TITLE, Tab
@@ -258,9 +258,12 @@ class Context:
         return self.intercept.refusal(url)
 
     def forbids(self, url: str) -> Refusal | None:
-        """Of a document that came by another way than the network; what comes over it is judged there."""
+        """Of a document that is there. Where Fetch holds documents, those of a server were judged before; where the
+        network does, one may have come from a cache."""
         border = self.intercept.border
-        return None if border is None or url.startswith(("http://", "https://", "about:blank")) else border.refused(url)
+        if border is None or url.startswith("about:blank") or (border.watch and origin_of(url)):
+            return None
+        return border.refused(url) or border.unasked(url)
 
 
 class Browser:

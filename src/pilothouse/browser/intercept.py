@@ -196,9 +196,12 @@ class Intercept:
         return self._asking.get(channel.id, "")
 
     async def answered(self, host: str, port: int) -> None:
-        """Until nobody is being asked about a document of that host any more."""
-        while asked := [one for (_, url), one in self._judging.items() if _is_at(url, host, port)]:
-            await asyncio.wait(asked)
+        """Until a person has said yes to a document of that host, or nobody is being asked about one."""
+        while self.border and self.border.asks_about(host, port):
+            asked = [one for (_, url), one in self._judging.items() if _is_at(url, host, port)]
+            if not asked:
+                return
+            await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
 
     def join(self, channel: Channel, asker: Asker, *, early: bool = False) -> None:
         """A target that is about to run; what its requests came to is told. `early`: it listens to rules that come

@@ -468,20 +468,14 @@ class Tab:
         if self.url.startswith(("http://", "https://", "blob:http")):
             self.source = self.url
         if not self.document.unreachable and (refusal := self._home.forbids(self.url)):
-            self._leave(refusal)
+            self.channel.post("Page.navigate", url="about:blank")
+            self.report("denied", f"the tab left {self.url[:200]}: {refusal.why}")
 
     def _answered(self, announced: dict[str, Any], refusal: Refusal | None) -> None:
-        """A person was asked about a document that the network refused meanwhile, or that came from a cache."""
-        here = self.document.loader_id == announced["loaderId"] and not self.document.unreachable
-        if refusal and here:
-            self._leave(refusal)
-        elif not refusal:
+        """A person was asked about a document; the network may have refused it meanwhile."""
+        if not refusal:
             self._late = asyncio.ensure_future(ask_again(self, announced))
         self.signal.stir()
-
-    def _leave(self, refusal: Refusal) -> None:
-        self.channel.post("Page.navigate", url="about:blank")
-        self.report("denied", f"the tab left {self.url[:200]}: {refusal.why}")
 
     def leaves_for(self, url: str) -> None:
         """We are about to send it there: no call may find the page that it leaves."""

@@ -67,6 +67,13 @@ class Border:
         decision = self._view.document(judged_as(url))
         return decision if decision.verdict == "deny" else None
 
+    def unasked(self, url: str) -> Decision | None:
+        if not self.asks(url):
+            return None
+        decision = self._view.document(judged_as(url))
+        why = f"nobody has said yes to {decision.once_for or url}"
+        return msgspec.structs.replace(decision, verdict="deny", why=why)
+
     async def document(self, url: str) -> Decision | None:
         decision = self._view.document(judged_as(url))
         if decision.verdict == "allow":

@@ -150,9 +150,9 @@ class View:
         rules = judge.rules.rules
         forbids, by_scheme = any(not one.read for one in rules), any(one.pattern.scheme for one in rules)
         # With every request of a page whose documents are shown to us Chrome takes a detour, and loads a fifth longer,
-        # whatever they are to match (M). Where the sluice serves this session alone it holds them, and a connection
-        # waits there while a person is asked, unless a rule names a scheme, which no connection tells.
-        if self._alone and judge.hosts != "deny" and not by_scheme:
+        # whatever is to match (M). Where the sluice serves this session alone, a connection waits there while a person
+        # is asked; a rule that names a scheme is beyond it, for no connection tells that.
+        if judge.hosts == "ask" and self._alone and not by_scheme:
             return ""
         if judge.hosts != "allow" or not TEMPLATES[judge.template].private:
             return "documents"

@@ -294,7 +294,8 @@ class Intercept:
         it is for us to ask, and to say why."""
         if params.get("type") != "Document" or self.border is None or self.border.watch:
             return
-        if params.get("frameId") == asker.top and params["requestId"] == params.get("loaderId"):
+        is_tabs = params.get("frameId") == asker.top and params["requestId"] == params.get("loaderId")
+        if is_tabs and origin_of(params["request"]["url"]):  # what needs no network is judged when it is there
             self._keep(self._ask(self.border, channel, asker, params))
 
     async def _ask(self, border: Border, channel: Channel, asker: Asker, params: dict[str, Any]) -> None:

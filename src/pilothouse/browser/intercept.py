@@ -1,8 +1,9 @@
 """Requests that are blocked or answered by us instead of the network, through the Fetch domain.
 
-Above: context and tab join every target before it runs. Below: border (the policy, asked first), patterns, cdp. Fetch
-is on only while somebody has something to say, and only for the addresses they speak of: a request that is stopped for
-us costs 1.8 ms (M). Every request that is stopped gets an answer, whatever goes wrong.
+Above: context and tab join every target before it runs. Below: border (the policy, asked first), asking, patterns, cdp.
+Fetch is on only while somebody has something to say: while it is, Chrome takes a detour with every request, and what
+is stopped for us costs 1.8 ms (M) and gets an answer, whatever goes wrong. Documents that are not stopped are heard of
+here, too: the network holds them, and somebody has to ask.
 """
 
 import asyncio
@@ -15,8 +16,9 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from pilothouse.browser import patterns
+from pilothouse.browser.asking import Asking
 from pilothouse.browser.border import Border, Refusal
-from pilothouse.browser.origins import authority_of, origin_of
+from pilothouse.browser.origins import origin_of
 from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
 
@@ -183,8 +185,7 @@ class Intercept:
         self._early: set[str] = set()
         self._shared: dict[str, str] = {}
         self._held: set[asyncio.Task[None]] = set()
-        self._asking: dict[str, str] = {}
-        self._judging: dict[tuple[str, str], asyncio.Task[Refusal | None]] = {}
+        self._asking = Asking()
         self._refused: OrderedDict[str, Refusal] = OrderedDict()
 
     def refusal(self, url: str) -> Refusal | None:
@@ -193,15 +194,12 @@ class Intercept:
 
     def asking(self, channel: Channel) -> str:
         """The document of a tab that a person is being asked about, if there is one."""
-        return self._asking.get(channel.id, "")
+        return self._asking.about(channel.id)
 
     async def answered(self, host: str, port: int) -> None:
-        """Until a person has said yes to a document of that host, or nobody is being asked about one."""
-        while self.border and self.border.asks_about(host, port):
-            asked = [one for (_, url), one in self._judging.items() if _is_at(url, host, port)]
-            if not asked:
-                return
-            await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+        """Until nobody is being asked whether a document of that host may come, or somebody has said yes."""
+        if self.border:
+            await self._asking.answered(self.border, host, port)
 
     def join(self, channel: Channel, asker: Asker, *, early: bool = False) -> None:
         """A target that is about to run; what its requests came to is told. `early`: it listens to rules that come
@@ -285,7 +283,7 @@ class Intercept:
     async def _hold(self, border: Border, channel: Channel, asker: Asker, params: dict[str, Any], asked: Asked) -> None:
         """A document of a tab waits until it is judged, by a person if need be."""
         try:
-            self._decide(channel, asker, params, asked, await self._judged(border, channel, asked.url))
+            self._decide(channel, asker, params, asked, await self._asking.judged(border, channel.id, asked.url))
         except Exception:
             _break_off(channel, params)
 
@@ -303,7 +301,7 @@ class Intercept:
         asks = border.asks(url)
         self._refused.pop(url, None)
         try:
-            refusal = await self._judged(border, channel, url)
+            refusal = await self._asking.judged(border, channel.id, url)
         except Exception:  # the network has not let it pass
             log.exception("a document could not be judged")
             return
@@ -311,21 +309,6 @@ class Intercept:
             self._refuse(asker, params["requestId"], url, refusal)
         if asks:
             asker.answered(params, refusal)
-
-    async def _judged(self, border: Border, channel: Channel, url: str) -> Refusal | None:
-        """One question for one document, however we hear of it."""
-        key = (channel.id, url)
-        if (asked := self._judging.get(key)) is None:
-            asked = self._judging[key] = asyncio.ensure_future(border.document(url))
-            self._asking[channel.id] = url
-            asked.add_done_callback(lambda _: self._was_judged(key))
-        return await asyncio.shield(asked)
-
-    def _was_judged(self, key: tuple[str, str]) -> None:
-        channel, url = key
-        del self._judging[key]
-        if self._asking.get(channel) == url:
-            del self._asking[channel]
 
     def _keep(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -468,11 +451,6 @@ def _fulfill(channel: Channel, request_id: str, status: int, headers: list[tuple
 def _break_off(channel: Channel, params: dict[str, Any]) -> None:
     log.exception("a request could not be judged")
     channel.post("Fetch.failRequest", steadfast=True, requestId=params["requestId"], errorReason="Failed")
-
-
-def _is_at(url: str, host: str, port: int) -> bool:
-    named, at = authority_of(url)
-    return (named.rstrip("."), at) == (host, port)
 
 
 def _without_fragment(url: str) -> str:

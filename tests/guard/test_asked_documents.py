@@ -3,6 +3,7 @@
 import asyncio
 
 from pilothouse.browser.asking import Asking
+from pilothouse.guard.policy import Decision, Question
 from tests.guard.test_border import Person, opened
 from tests.guard.views import ByHand
 from tests.promises import promise
@@ -34,7 +35,7 @@ async def test_one_yes_is_enough_for_the_host():
     answers = {URL: first, f"{URL}2": second}
 
     class Slow(Person):
-        async def __call__(self, question, decision):  # type: ignore[no-untyped-def]
+        async def __call__(self, question: Question, decision: Decision) -> None:
             await answers[question.urls[0]].wait()
 
     asking = Asking()

@@ -345,7 +345,7 @@ POLICY = "\n".join(
     ]
 )
 
-# The same, of somebody who wants to be asked: then each document is held in the browser until it is judged.
+# The same, of somebody who wants to be asked about hosts that no rule names.
 ASKING = f'default = "ask"\n{POLICY}'
 
 

@@ -138,3 +138,21 @@ def test_nobody_is_asked_for_what_a_page_loads():
     _, border = opened(ByHand(["good.test"], ask=["new.test"]), person)
     assert border.host("new.test", 80)
     assert not person.asked
+
+
+async def test_whether_a_person_has_to_say_yes_first():
+    _, border = opened(ByHand(["good.test"], ask=["new.test"]))
+    assert border.asks("http://new.test/a")
+    assert border.asks("blob:http://new.test/1")
+    assert border.asks_about("new.test", 80)
+    unasked = border.unasked("http://new.test/a")
+    assert unasked
+    assert unasked.why == "nobody has said yes to http://new.test/a"
+    for url in ("http://good.test/", "http://evil.test/", "data:,x"):
+        assert not border.asks(url)
+        assert border.unasked(url) is None
+    assert not border.asks_about("evil.test", 443)
+    await border.document("http://new.test/a")
+    assert not border.asks("https://new.test/b")
+    assert not border.asks_about("new.test", 443)
+    assert border.asks_about("new.test", 8080), "that is another domain"

@@ -309,13 +309,20 @@ def test_what_would_happen():
         ('template = "locked"\ndefault = "allow"', "documents"),
         ('[[rules]]\nhost = "https://a.test"\nread = false', "documents"),  # no connection tells its scheme
         ('[[rules]]\nhost = "a.test"\nread = false\n[[rules]]\nhost = "https://a.test"', "documents"),
-        ('default = "ask"', "documents"),  # nobody can be asked by the sluice
-        ('template = "careful"', "documents"),
+        ('default = "ask"', ""),  # the sluice waits for a person
+        ('default = "ask"\n[[rules]]\nhost = "https://a.test"', "documents"),
+        ('template = "careful"', ""),
         ('[[rules]]\nhost = "a.test"\nresources = ["b.test"]', "all"),
     ],
 )
 def test_what_has_to_be_shown_to_us(rules: str, watch: str):
     assert Policy(read_rules(rules)).view("isolated", "auto").watch == watch
+
+
+@pytest.mark.parametrize("browser", ["profile", "extension", "remote"])
+def test_who_shares_a_way_out_or_has_none_of_ours_is_held_in_the_browser(browser: str):
+    """What one session of a profile may reach, all can: the sluice could let pass what another was asked about."""
+    assert Policy(read_rules('default = "ask"')).view(browser, "auto").watch == "documents"
 
 
 def test_a_view_is_of_the_rules_of_now():

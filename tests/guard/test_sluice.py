@@ -391,6 +391,49 @@ async def test_sessions_that_share_a_browser_share_its_way_out(sluice: Sluice, e
     writer.close()
 
 
+@pytest.mark.parametrize(("answer", "code"), [("yes", socks.GRANTED), ("no", socks.NOT_ALLOWED)])
+async def test_a_refusal_waits_for_who_may_still_be_asked(sluice: Sluice, echo_port: int, answer: str, code: int):
+    gateway, view = await sluice.open_closed(), Without("shop.test")
+    asked, answered = asyncio.Event(), asyncio.Event()
+    heard: list[tuple[str, int]] = []
+
+    async def hear_out(host: str, port: int) -> None:
+        heard.append((host, port))
+        asked.set()
+        await answered.wait()
+
+    gateway.attach(view, hear_out)
+    assert (await ask(gateway, "localhost", echo_port))[0] == socks.GRANTED
+    waiting = asyncio.ensure_future(ask(gateway, "Shop.test.", echo_port))
+    await asyncio.wait_for(asked.wait(), 5)
+    assert not waiting.done()
+    if answer == "yes":
+        view.hosts.clear()
+    answered.set()
+    assert (await waiting)[0] == code
+    assert heard == [("shop.test", echo_port)]
+    gateway.detach(view)
+    view.hosts.add("shop.test")
+    assert (await ask(gateway, "shop.test", echo_port))[0] == socks.NOT_ALLOWED
+    assert len(heard) == 1
+
+
+async def test_it_does_not_wait_longer_than_the_browser(
+    sluice: Sluice, echo_port: int, monkeypatch: pytest.MonkeyPatch
+):
+    async def never(host: str, port: int) -> None:
+        await asyncio.Event().wait()
+
+    async def fails(host: str, port: int) -> None:
+        raise OSError("something else went wrong")
+
+    monkeypatch.setattr(module, "_HEAR_OUT_S", 0.05)
+    for hear_out, code in ((never, socks.NOT_ALLOWED), (fails, socks.FAILED)):
+        gateway = await sluice.open_closed()
+        gateway.attach(Without("shop.test"), hear_out)
+        assert (await ask(gateway, "shop.test", echo_port))[0] == code
+
+
 async def test_a_proxy_is_judged_as_any_host(sluice: Sluice, echo_port: int):
     async with Proxy("socks5") as proxy:
         view = Without("127.0.0.1")

@@ -5,7 +5,7 @@ Above: pool, sessions. Below: tab, cdp.
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, unquote_plus
@@ -15,7 +15,7 @@ from pilothouse.browser.downloads import Downloads
 from pilothouse.browser.files import Folder
 from pilothouse.browser.guise import Guise
 from pilothouse.browser.intercept import Intercept
-from pilothouse.browser.origins import Origins
+from pilothouse.browser.origins import Origins, authority_of, origin_of
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import AUTO_ATTACH, MAX_TITLE, Tab
@@ -40,7 +40,7 @@ class Gateway(Protocol):
     def port(self) -> int: ...
     def reason(self, host: str, port: int) -> str: ...
     def denies(self, host: str, port: int) -> bool: ...
-    def attach(self, view: Border) -> None: ...
+    def attach(self, view: Border, hear_out: Callable[[str, int], Awaitable[None]] | None = None) -> None: ...
     def detach(self, view: Border) -> None: ...
     def withdraw(self) -> int: ...
     def close(self) -> None: ...
@@ -134,8 +134,17 @@ class Context:
     def hold_to(self, border: Border) -> None:
         """From now on, and to whatever it becomes; `intercept.apply` says when it is in force in every target."""
         self.intercept.border = border
-        self.gateway.attach(border)
+        self.gateway.attach(border, self._hear_out)
         self._unfollow = border.follow(self._border_changed)
+
+    async def _hear_out(self, host: str, port: int) -> None:
+        """For the gateway, before it refuses a host that a person may be asked about. Chrome announces a document
+        before it connects, and speaks in order: when it has answered us, its announcement has been heard (M)."""
+        border = self.intercept.border
+        if border is None or border.watch or not border.asks_about(host, port):
+            return
+        await self.browser.answers()
+        await self.intercept.answered(host, port)
 
     def let_go(self) -> None:
         """Nobody works here any more."""
@@ -248,18 +257,21 @@ class Context:
 
     def explain(self, url: str) -> str:
         refusal = self.intercept.refusal(url)
-        return refusal.why if refusal else self.gateway.reason(*_authority(url))
+        return refusal.why if refusal else self.gateway.reason(*authority_of(url))
 
     def denies(self, url: str) -> bool:
-        return self.intercept.refusal(url) is not None or self.gateway.denies(*_authority(url))
+        return self.intercept.refusal(url) is not None or self.gateway.denies(*authority_of(url))
 
     def refusal(self, url: str) -> Refusal | None:
         return self.intercept.refusal(url)
 
     def forbids(self, url: str) -> Refusal | None:
-        """Of a document that came by another way than the network; what comes over it is judged there."""
+        """Of a document that is there. Where Fetch holds documents, those of a server were judged before; where the
+        network does, one may have come from a cache."""
         border = self.intercept.border
-        return None if border is None or url.startswith(("http://", "https://", "about:blank")) else border.refused(url)
+        if border is None or url.startswith("about:blank") or (border.watch and origin_of(url)):
+            return None
+        return border.refused(url) or border.unasked(url)
 
 
 class Browser:
@@ -351,12 +363,3 @@ class Browser:
         failure = gone(reason)
         for context in self._contexts.values():
             context.lost(failure)
-
-
-def _authority(url: str) -> tuple[str, int]:
-    scheme, _, rest = url.partition("://")
-    authority = rest.partition("/")[0].partition("?")[0].partition("#")[0].rpartition("@")[2]
-    host, colon, port = authority.rpartition(":")
-    if not colon or not port.isdigit():
-        host, port = authority, ""
-    return host.strip("[]").lower(), int(port) if port else (443 if scheme in ("https", "wss") else 80)

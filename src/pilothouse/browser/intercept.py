@@ -1,20 +1,22 @@
 """Requests that are blocked or answered by us instead of the network, through the Fetch domain.
 
-Above: context and tab join every target before it runs. Below: border (the policy, asked first), patterns, cdp. Fetch
-is on only while somebody has something to say, and only for the addresses they speak of: a request that is stopped for
-us costs 1.8 ms (M). Every request that is stopped gets an answer, whatever goes wrong.
+Above: context and tab join every target before it runs. Below: border (the policy, asked first), asking, patterns, cdp.
+Fetch is on only while somebody has something to say: while it is, Chrome takes a detour with every request, and what
+is stopped for us costs 1.8 ms (M) and gets an answer, whatever goes wrong. Documents that are not stopped are heard of
+here, too: the network holds them, and somebody has to ask.
 """
 
 import asyncio
 import base64
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from pilothouse.browser import patterns
+from pilothouse.browser.asking import Asking
 from pilothouse.browser.border import Border, Refusal
 from pilothouse.browser.origins import origin_of
 from pilothouse.cdp.connection import Channel, ProtocolError
@@ -97,15 +99,24 @@ class Tell(Protocol):
     def __call__(self, browser_id: str, url: str, said: str, *, blocked: bool) -> None: ...
 
 
+class Answered(Protocol):
+    def __call__(self, announced: dict[str, Any], refusal: Refusal | None) -> None: ...
+
+
 def _no_frame(frame_id: str) -> str:
     return ""
+
+
+def _nobody(announced: dict[str, Any], refusal: Refusal | None) -> None:
+    pass
 
 
 class Asker(NamedTuple):
     """Who is behind a channel. `pages` are the documents that a request may come from: while one takes the place of
     another, both. `top` is the frame of the tab itself; a worker has none. `shared` is the address of a shared worker:
     Fetch may come too late to one (M: 5 of 100 on a busy machine), so where pages have lists it is shut in as well.
-    `frame` gives the address of a frame by its id. A service worker is `lasting`."""
+    `frame` gives the address of a frame by its id. A service worker is `lasting`. `answered` is told what a person said
+    about a document that nobody holds."""
 
     tell: Tell
     pages: Callable[[], Iterable[str]]
@@ -113,6 +124,7 @@ class Asker(NamedTuple):
     shared: str = ""
     frame: Callable[[str], str] = _no_frame
     lasting: bool = False
+    answered: Answered = _nobody
 
 
 class Rules:
@@ -173,7 +185,7 @@ class Intercept:
         self._early: set[str] = set()
         self._shared: dict[str, str] = {}
         self._held: set[asyncio.Task[None]] = set()
-        self._asking: dict[str, str] = {}
+        self._asking = Asking()
         self._refused: OrderedDict[str, Refusal] = OrderedDict()
 
     def refusal(self, url: str) -> Refusal | None:
@@ -182,13 +194,20 @@ class Intercept:
 
     def asking(self, channel: Channel) -> str:
         """The document of a tab that a person is being asked about, if there is one."""
-        return self._asking.get(channel.id, "")
+        return self._asking.about(channel.id)
+
+    async def answered(self, host: str, port: int) -> None:
+        """Until nobody is being asked whether a document of that host may come, or somebody has said yes."""
+        if self.border:
+            await self._asking.answered(self.border, host, port)
 
     def join(self, channel: Channel, asker: Asker, *, early: bool = False) -> None:
         """A target that is about to run; what its requests came to is told. `early`: it listens to rules that come
         later only if Fetch was on when it began (shared workers, M)."""
         channel.on("Fetch.requestPaused", lambda p: self._paused(channel, asker, p))
         channel.on("Fetch.authRequired", lambda p: _without_password(channel, p))
+        if asker.top:
+            channel.on("Network.requestWillBeSent", lambda p: self._announced(channel, asker, p))
         self._channels[channel.id] = channel
         if early:
             self._early.add(channel.id)
@@ -254,9 +273,7 @@ class Intercept:
         try:
             asked = _asked(params)
             if self.border and asked.type == "Document" and params.get("frameId") == asker.top:
-                task = asyncio.ensure_future(self._hold(self.border, channel, asker, params, asked))
-                self._held.add(task)
-                task.add_done_callback(self._held.discard)
+                self._keep(self._hold(self.border, channel, asker, params, asked))
                 return
             refusal = self._refusal_of(asked, asker)
             self._decide(channel, asker, params, asked, refusal)
@@ -265,14 +282,38 @@ class Intercept:
 
     async def _hold(self, border: Border, channel: Channel, asker: Asker, params: dict[str, Any], asked: Asked) -> None:
         """A document of a tab waits until it is judged, by a person if need be."""
-        self._asking[channel.id] = asked.url
         try:
-            self._decide(channel, asker, params, asked, await border.document(asked.url))
+            self._decide(channel, asker, params, asked, await self._asking.judged(border, channel.id, asked.url))
         except Exception:
             _break_off(channel, params)
-        finally:
-            if self._asking.get(channel.id) == asked.url:
-                del self._asking[channel.id]
+
+    def _announced(self, channel: Channel, asker: Asker, params: dict[str, Any]) -> None:
+        """A document of a tab that Fetch does not hold. If a person has to be asked, the network refuses it until then;
+        it is for us to ask, and to say why."""
+        if params.get("type") != "Document" or self.border is None or self.border.watch:
+            return
+        is_tabs = params.get("frameId") == asker.top and params["requestId"] == params.get("loaderId")
+        if is_tabs and origin_of(params["request"]["url"]):  # what needs no network is judged when it is there
+            self._keep(self._ask(self.border, channel, asker, params))
+
+    async def _ask(self, border: Border, channel: Channel, asker: Asker, params: dict[str, Any]) -> None:
+        url = params["request"]["url"]
+        asks = border.asks(url)
+        self._refused.pop(url, None)
+        try:
+            refusal = await self._asking.judged(border, channel.id, url)
+        except Exception:  # the network has not let it pass
+            log.exception("a document could not be judged")
+            return
+        if refusal:
+            self._refuse(asker, params["requestId"], url, refusal)
+        if asks:
+            asker.answered(params, refusal)
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._held.add(task)
+        task.add_done_callback(self._held.discard)
 
     def _refusal_of(self, asked: Asked, asker: Asker) -> Refusal | None:
         if self.border is None:
@@ -291,11 +332,14 @@ class Intercept:
         if refusal is None:
             self._follow(channel, asker.tell, params, asked, rule)
             return
-        self._refused[asked.url] = refusal
+        self._refuse(asker, params.get("networkId", ""), asked.url, refusal)
+        channel.post("Fetch.failRequest", steadfast=True, requestId=params["requestId"], errorReason="BlockedByClient")
+
+    def _refuse(self, asker: Asker, browser_id: str, url: str, refusal: Refusal) -> None:
+        self._refused[url] = refusal
         while len(self._refused) > MAX_REFUSED:
             self._refused.popitem(last=False)
-        asker.tell(params.get("networkId", ""), asked.url, refusal.why, blocked=True)
-        channel.post("Fetch.failRequest", steadfast=True, requestId=params["requestId"], errorReason="BlockedByClient")
+        asker.tell(browser_id, url, refusal.why, blocked=True)
 
     def _speak_for(self, urls: list[str], rule: Rule) -> Refusal | None:
         """Why a mock may not answer; if it may, from now on these origins are not only their own."""

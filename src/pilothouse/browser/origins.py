@@ -31,3 +31,13 @@ def origin_of(url: str) -> str:
     scheme, separator, rest = url.partition("://")
     authority = rest.partition("/")[0].partition("?")[0].partition("#")[0].rpartition("@")[2]
     return f"{scheme}://{authority}" if scheme in ("http", "https") and separator and authority else ""
+
+
+def authority_of(url: str) -> tuple[str, int]:
+    """Host and port, as a connection names them."""
+    scheme, _, rest = url.partition("://")
+    authority = rest.partition("/")[0].partition("?")[0].partition("#")[0].rpartition("@")[2]
+    host, colon, port = authority.rpartition(":")
+    if not colon or not port.isdigit():
+        host, port = authority, ""
+    return host.strip("[]").lower(), int(port) if port else (443 if scheme in ("https", "wss") else 80)

@@ -81,7 +81,7 @@ class NoGateway:
     def denies(self, host: str, port: int) -> bool:
         return False
 
-    def attach(self, view: Border) -> None:
+    def attach(self, view: Border, hear_out: object = None) -> None:
         pass
 
     def detach(self, view: Border) -> None:

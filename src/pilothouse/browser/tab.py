@@ -17,6 +17,7 @@ from pilothouse.browser.files import Folder
 from pilothouse.browser.frames import Frame, Frames, address
 from pilothouse.browser.guise import NOTHING, PLAIN, TOUCH_POINTS, Guise, Kind, put_on
 from pilothouse.browser.intercept import Asker, Intercept
+from pilothouse.browser.late import ask_again
 from pilothouse.browser.network import Network
 from pilothouse.browser.origins import Origins
 from pilothouse.browser.refs import Refs
@@ -109,6 +110,7 @@ class Tab:
         self._end: Failure | None = None
         self._children: dict[str, tuple[Channel, str]] = {}  # channel and, for a frame, its id
         self._errors_told: list[float] = []
+        self._late: asyncio.Task[None] | None = None
         self._running: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._listen()
         self.prepare(channel)
@@ -193,9 +195,15 @@ class Tab:
             if self.mark is mark:  # every call that came meanwhile has waited for it, too
                 self.mark = None
             self.check_dialog()
-        if self.bound_for and not await self.signal.until(lambda: not self.bound_for or self.closed, timeout / 3):
+        if not await self.signal.until(lambda: not self._is_leaving or self.closed, timeout / 3):
             raise self._on_its_way()
         self.check_open()
+
+    @property
+    def _is_leaving(self) -> bool:
+        """A document was asked for that has not come; if a person has not answered yet, it may still."""
+        refused = self.document.unreachable.partition("#")[0]
+        return bool(self.bound_for or (refused and self._home.intercept.asking(self.channel) == refused))
 
     @property
     def asked_about(self) -> Failure | None:
@@ -326,6 +334,7 @@ class Tab:
             page if shared else "",
             self._at,
             lasting=worker == "service_worker",
+            answered=self._answered,
         )
         self._home.intercept.join(channel, asker, early=shared)
 
@@ -470,7 +479,21 @@ class Tab:
             self.source = self.url
         if not self.document.unreachable and (refusal := self._home.forbids(self.url)):
             self.channel.post("Page.navigate", url="about:blank")
-            self._home.report("denied", self, f"the tab left {self.url[:200]}: {refusal.why}")
+            self.report("denied", f"the tab left {self.url[:200]}: {refusal.why}")
+
+    def _answered(self, announced: dict[str, Any], refusal: Refusal | None) -> None:
+        """A person was asked about a document; the network may have refused it meanwhile."""
+        if not refusal:
+            self._late = asyncio.ensure_future(ask_again(self, announced))
+        self.signal.stir()
+
+    def leaves_for(self, url: str) -> None:
+        """We are about to send it there: no call may find the page that it leaves."""
+        self._set_navigating(True)
+        self.bound_for = url
+
+    def report(self, kind: str, text: str) -> None:
+        self._home.report(kind, self, text)
 
     def _frames_told(self, reply: asyncio.Future[dict[str, Any]]) -> None:
         """A document that came back brings its frames without announcing them."""

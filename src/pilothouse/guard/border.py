@@ -53,9 +53,26 @@ class Border:
 
     # What the engine asks
 
+    def asks(self, url: str) -> bool:
+        """Whether a person has to say yes first."""
+        place = authority_of(url)
+        admitted = place is not None and domain(*place) in self._admitted
+        return not admitted and self._view.document(judged_as(url)).verdict == "ask"
+
+    def asks_about(self, host: str, port: int) -> bool:
+        """The same of a connection, whose scheme nobody knows."""
+        return any(self.asks(f"{scheme}://{domain(host, port)}/") for scheme in ("http", "https"))
+
     def refused(self, url: str) -> Decision | None:
         decision = self._view.document(judged_as(url))
         return decision if decision.verdict == "deny" else None
+
+    def unasked(self, url: str) -> Decision | None:
+        if not self.asks(url):
+            return None
+        decision = self._view.document(judged_as(url))
+        why = f"nobody has said yes to {decision.once_for or url}"
+        return msgspec.structs.replace(decision, verdict="deny", why=why)
 
     async def document(self, url: str) -> Decision | None:
         decision = self._view.document(judged_as(url))

@@ -18,7 +18,8 @@ from pilothouse.tool import Access
 _ORDER: dict[str, int] = {"allow": 0, "ask": 1, "deny": 2}
 _MODES = ("auto", "ask", "readonly")
 _RISKS = ("none", "low", "medium", "high")
-LAUNCHED = ("isolated", "profile")
+ISOLATED = "isolated"
+LAUNCHED = (ISOLATED, "profile")
 """Browsers that begin empty, with the sluice in front."""
 
 

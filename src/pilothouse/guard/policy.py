@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pilothouse.guard import sensitive
 from pilothouse.guard.address import Address, unwrap
-from pilothouse.guard.judgement import LAUNCHED, TEMPLATES, Judge
+from pilothouse.guard.judgement import ISOLATED, LAUNCHED, TEMPLATES, Judge
 from pilothouse.guard.netrules import NetRule, net_rules
 from pilothouse.guard.patterns import Hosts, Pattern, names, place_of
 from pilothouse.guard.question import Aim, Approved, Decision, Question, Risk, Verdict, denial
@@ -111,7 +111,7 @@ class Policy:
 
     def view(self, browser: str, mode: str) -> "View":
         """What the network boundary of one session asks; it is always about the rules of now."""
-        return View(lambda: self._judge(browser, mode), behind_sluice=browser in LAUNCHED)
+        return View(lambda: self._judge(browser, mode), behind_sluice=browser in LAUNCHED, alone=browser == ISOLATED)
 
     def wants_aims(self, browser: str, mode: str) -> bool:
         """Whether what a call points at could change any answer: a high risk is asked about wherever one may act."""
@@ -134,11 +134,12 @@ class Policy:
 
 
 class View:
-    """The policy as the network boundary of one session sees it."""
+    """The policy as the network boundary of one session sees it. `alone`: nobody else has the same way out."""
 
-    def __init__(self, judge: Callable[[], Judge], *, behind_sluice: bool) -> None:
+    def __init__(self, judge: Callable[[], Judge], *, behind_sluice: bool, alone: bool) -> None:
         self._judge = judge
         self._behind_sluice = behind_sluice
+        self._alone = alone
 
     @property
     def watch(self) -> Literal["", "documents", "all"]:
@@ -146,12 +147,15 @@ class View:
         judge = self._judge()
         if self._has_lists:
             return "all"
-        if judge.hosts != "allow" or not TEMPLATES[judge.template].private:
-            return "documents"
         rules = judge.rules.rules
         forbids, by_scheme = any(not one.read for one in rules), any(one.pattern.scheme for one in rules)
-        # Some hosts of an open net are closed: the sluice holds that alone, unless a rule names a scheme. With every
-        # request of a page whose documents are shown to us Chrome takes a detour, and loads a fifth longer (M).
+        # With every request of a page whose documents are shown to us Chrome takes a detour, and loads a fifth longer,
+        # whatever is to match (M). Where the sluice serves this session alone, a connection waits there while a person
+        # is asked; a rule that names a scheme is beyond it, for no connection tells that.
+        if judge.hosts == "ask" and self._alone and not by_scheme:
+            return ""
+        if judge.hosts != "allow" or not TEMPLATES[judge.template].private:
+            return "documents"
         return "documents" if forbids and (by_scheme or not self._behind_sluice) else ""
 
     def document(self, url: str) -> Decision:

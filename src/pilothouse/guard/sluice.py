@@ -11,6 +11,7 @@ import itertools
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network
 from typing import Literal, NamedTuple
 
@@ -26,11 +27,15 @@ Network = IPv4Network | IPv6Network
 Connect = Callable[[Sequence[Address], int], Awaitable[tuple[asyncio.Transport, Arrival]]]
 """How a checked address is reached."""
 
+HearOut = Callable[[str, int], Awaitable[None]]
+"""Until it is known whether a person says yes to a host that would be refused now."""
+
 logger = logging.getLogger(__name__)
 
 _CONNECT_S = 10.0
 _PROXY_S = 20.0  # a proxy looks names up and connects before it answers
 _NEXT_ADDRESS_S = 0.25
+_HEAR_OUT_S = 25.0  # Chrome gives up after 30 (M)
 _MAX_CONNECTIONS = 512
 _MAX_REASONS = 256
 
@@ -113,6 +118,7 @@ class Gateway:
         self._sluice = sluice
         self._view = view
         self._sessions: list[Passage] = []
+        self._hear_out: dict[Passage, HearOut] = {}
         self._upstream = upstream
         self._domains = domains or Domains()
         self._visitors: dict[Visitor, asyncio.Task[None] | None] = {}
@@ -137,15 +143,18 @@ class Gateway:
         found = self.refusal(host, port)
         return found is not None and found.kind == "denied"
 
-    def attach(self, view: Passage) -> None:
+    def attach(self, view: Passage, hear_out: HearOut | None = None) -> None:
         """A session moves in. Those who share a browser share its way out: what one may reach, all can."""
         self._sessions.append(view)
+        if hear_out:
+            self._hear_out[view] = hear_out
         self.withdraw()
 
     def detach(self, view: Passage) -> None:
         """It leaves. In a browser that stays, a person may go on: by the rules of who was there last."""
         if view in self._sessions:
             self._sessions.remove(view)
+            self._hear_out.pop(view, None)
             self._view = view
             self.withdraw()
 
@@ -227,9 +236,9 @@ class Gateway:
 
     async def _reach(self, host: str, port: int) -> tuple[asyncio.Transport, Arrival]:
         """Check the name, resolve it, check the addresses, connect to one of those very addresses."""
-        views = self._admitting(host, port)
         if why := self._domains.refusal(host, port):
             raise _Refused("denied", why)
+        views = await self._admitting_at_last(host, port)
         if self._upstream and not any(map(is_loopback, self._sluice.resolver.given(host))):
             return await self._reach_through(self._upstream, host, port)
         addresses = self._passable(views, host, await self._addresses(host), port)
@@ -292,6 +301,18 @@ class Gateway:
             raise _Refused("unknown host", f"unknown host {host}") from None
         except TimeoutError:
             raise _Refused("timed out", f"looking up {host} timed out") from None
+
+    async def _admitting_at_last(self, host: str, port: int) -> Sequence[Passage]:
+        """A refusal waits as long as a person is being asked about a document of that host."""
+        try:
+            return self._admitting(host, port)
+        except _Refused:
+            if not self._hear_out:
+                raise
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_HEAR_OUT_S):
+                await asyncio.gather(*(hear_out(host, port) for hear_out in self._hear_out.values()))
+        return self._admitting(host, port)
 
     def _admitting(self, host: str, port: int) -> Sequence[Passage]:
         """Those that let the name pass; refused when there is none."""

@@ -1,5 +1,6 @@
 """The `pilothouse` command as a person or a script runs it: a process, its output, its exit code."""
 
+import functools
 import json
 import os
 import pty
@@ -11,8 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.processes import PILOTHOUSE
+from tests.warm import Warm
 
 TIMEOUT_S = 60.0
+
+
+@functools.cache
+def _warm() -> Warm:
+    return Warm(PILOTHOUSE)
 
 
 class CommandLine:
@@ -31,16 +38,7 @@ class CommandLine:
     def run(
         self, *arguments: str, stdin: str | None = None, cwd: Path | None = None, timeout_s: float = TIMEOUT_S
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [PILOTHOUSE, *arguments],
-            env=self.environment,
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            cwd=cwd or self.home,
-        )
+        return _warm().run(list(arguments), self.environment, cwd or self.home, stdin, timeout_s)
 
     def text(self, *arguments: str, stdin: str | None = None) -> str:
         done = self.run(*arguments, stdin=stdin)

@@ -1,6 +1,12 @@
-"""What all tests share: one page server and one real house with one Chromium per run, one session per test."""
+"""What all tests share: one page server and one real house with one Chromium per run, one session per test.
+
+That Chromium is the headless shell where there is one: the same engine without windows, in half the time (M). Tests
+that are about more than the engine say so with the mark `whole`, and have a house with all of Chromium.
+"""
 
 import asyncio
+import os
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -23,6 +29,8 @@ launch._FLAGS = tuple(
     f"{flag},SpareRendererForSitePerProcess" if flag.startswith("--disable-features=") else flag
     for flag in launch._FLAGS
 )
+# All of Chromium gives every site a process of its own; the shell must be told to.
+launch._FLAGS += ("--site-per-process",)
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -31,12 +39,12 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEv
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Hostile pages burn all they can get, and our deadlines must hold meanwhile."""
+    """What hostile pages do to a browser, they do to all of it."""
     if config.getoption("--through") == "extension":
         mark(items)
     for item in items:
         if HOSTILE in item.path.parents:
-            item.add_marker("alone")
+            item.add_marker("whole")
 
 
 @pytest.fixture(scope="session")
@@ -50,15 +58,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(scope="session")
-async def house(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> AsyncIterator[House]:
-    home: Path = tmp_path_factory.mktemp("house")
-    if pytestconfig.getoption("--through") == "extension":
-        async with in_own_chrome(home) as one:
-            yield one
-        return
-    one = House(home)
+async def whole_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    """In the browser that people have."""
+    one = House(tmp_path_factory.mktemp("whole"))
     yield one
     await one.close()
+
+
+@pytest.fixture(scope="session")
+async def shell_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    """In the headless shell, if it is there and nobody named another browser."""
+    named = os.environ.get("PILOTHOUSE_CHROME", "")
+    one = House(tmp_path_factory.mktemp("shell"), chrome=named or shutil.which("chromium-headless-shell") or "")
+    yield one
+    await one.close()
+
+
+@pytest.fixture(scope="session")
+async def extension_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    async with in_own_chrome(tmp_path_factory.mktemp("own")) as one:
+        yield one
+
+
+@pytest.fixture
+def house(request: pytest.FixtureRequest) -> House:
+    if request.config.getoption("--through") == "extension":
+        return request.getfixturevalue("extension_house")
+    return request.getfixturevalue("whole_house" if request.node.get_closest_marker("whole") else "shell_house")
 
 
 @pytest.fixture

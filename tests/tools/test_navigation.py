@@ -12,7 +12,7 @@ from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
 
-pytestmark = promise("C01")
+pytestmark = [promise("C01"), pytest.mark.whole("only all of Chromium keeps pages to come back to")]
 
 LATE = "<title>Start</title><button id=go onclick='setTimeout(() => { location = `/small.html` }, 300)'>Go</button>"
 

@@ -5,11 +5,14 @@ that are about more than the engine say so with the mark `whole`, and have a hou
 """
 
 import asyncio
+import functools
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
+import httpx
+import httpx2
 import pytest
 import uvloop
 
@@ -29,6 +32,9 @@ launch._FLAGS = tuple(
     f"{flag},SpareRendererForSitePerProcess" if flag.startswith("--disable-features=") else flag
     for flag in launch._FLAGS
 )
+# Every new client would read the system's certificates again, 50 ms each time (M).
+for transport in (httpx._transports.default, httpx2._transports.default):
+    transport.create_ssl_context = functools.cache(transport.create_ssl_context)
 # All of Chromium gives every site a process of its own; the shell must be told to.
 launch._FLAGS += ("--site-per-process",)
 

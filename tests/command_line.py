@@ -1,6 +1,5 @@
 """The `pilothouse` command as a person or a script runs it: a process, its output, its exit code."""
 
-import functools
 import json
 import os
 import pty
@@ -12,14 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.processes import PILOTHOUSE
-from tests.warm import Warm
+from tests.warm import warm
 
 TIMEOUT_S = 60.0
-
-
-@functools.cache
-def _warm() -> Warm:
-    return Warm(PILOTHOUSE)
 
 
 class CommandLine:
@@ -38,7 +32,7 @@ class CommandLine:
     def run(
         self, *arguments: str, stdin: str | None = None, cwd: Path | None = None, timeout_s: float = TIMEOUT_S
     ) -> subprocess.CompletedProcess[str]:
-        return _warm().run(list(arguments), self.environment, cwd or self.home, stdin, timeout_s)
+        return warm(PILOTHOUSE).run(list(arguments), self.environment, cwd or self.home, stdin, timeout_s)
 
     def text(self, *arguments: str, stdin: str | None = None) -> str:
         done = self.run(*arguments, stdin=stdin)

@@ -27,11 +27,11 @@ from tests.server import PageServer
 HERE = Path(__file__).parent
 HOSTILE = HERE / "hostile"
 # What takes long is begun first, or one half of a run would wait for the other at the end.
-LONG = (
+LONG = {HERE / one for one in (
     "guard/test_escapes.py", "parity/test_parity.py", "flows/test_refs.py", "flows/test_flows.py",
     "walker/test_truth.py", "test_cli.py", "flows/test_crowd.py", "guard/test_border_chromium.py",
     "extension/test_connection_chromium.py", "test_soak.py", "extension/test_own_tabs.py", "test_headed.py",
-)  # fmt: skip
+)}  # fmt: skip
 
 # Chrome keeps one renderer in reserve, and throws it away whenever another context is used: with a context to each test
 # that is a tenth of all the work (M).
@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if HOSTILE in item.path.parents:
             item.add_marker("whole")
-    items.sort(key=lambda item: item.path.relative_to(HERE).as_posix() not in LONG)
+    items.sort(key=lambda item: item.path not in LONG)
 
 
 @pytest.fixture(scope="session")

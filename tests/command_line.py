@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.processes import PILOTHOUSE
+from tests.warm import warm
 
 TIMEOUT_S = 60.0
 
@@ -31,16 +32,7 @@ class CommandLine:
     def run(
         self, *arguments: str, stdin: str | None = None, cwd: Path | None = None, timeout_s: float = TIMEOUT_S
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [PILOTHOUSE, *arguments],
-            env=self.environment,
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            cwd=cwd or self.home,
-        )
+        return warm(PILOTHOUSE).run(list(arguments), self.environment, cwd or self.home, stdin, timeout_s)
 
     def text(self, *arguments: str, stdin: str | None = None) -> str:
         done = self.run(*arguments, stdin=stdin)

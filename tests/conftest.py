@@ -1,10 +1,19 @@
-"""What all tests share: one page server and one real house with one Chromium per run, one session per test."""
+"""What all tests share: one page server and one real house with one Chromium per run, one session per test.
+
+That Chromium is the headless shell where there is one: the same engine without windows, in half the time (M). Tests
+that are about more than the engine say so with the mark `whole`, and have a house with all of Chromium.
+"""
 
 import asyncio
+import functools
+import os
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
+import httpx2
 import pytest
 import uvloop
 
@@ -19,9 +28,16 @@ from tests.remote import differs as far
 from tests.remote.afar import on_endpoint, on_grid
 from tests.server import PageServer
 
-HOSTILE = Path(__file__).parent / "hostile"
+HERE = Path(__file__).parent
+HOSTILE = HERE / "hostile"
 THROUGH = {"extension": in_own_chrome, "remote": on_endpoint, "grid": on_grid}
 TABLES: dict[str, Any] = {"extension": own, "remote": far, "grid": far}
+# What takes long is begun first, or one half of a run would wait for the other at the end.
+LONG = {HERE / one for one in (
+    "guard/test_escapes.py", "parity/test_parity.py", "flows/test_refs.py", "flows/test_flows.py",
+    "walker/test_truth.py", "test_cli.py", "flows/test_crowd.py", "guard/test_border_chromium.py",
+    "extension/test_connection_chromium.py", "test_soak.py", "extension/test_own_tabs.py", "test_headed.py",
+)}  # fmt: skip
 
 # Chrome keeps one renderer in reserve, and throws it away whenever another context is used: with a context to each test
 # that is a tenth of all the work (M).
@@ -29,6 +45,11 @@ launch._FLAGS = tuple(
     f"{flag},SpareRendererForSitePerProcess" if flag.startswith("--disable-features=") else flag
     for flag in launch._FLAGS
 )
+# Every new client would read the system's certificates again, 50 ms each time (M).
+for transport in (httpx._transports.default, httpx2._transports.default):
+    transport.create_ssl_context = functools.cache(transport.create_ssl_context)
+# All of Chromium gives every site a process of its own; the shell must be told to.
+launch._FLAGS += ("--site-per-process",)
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -37,12 +58,13 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEv
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Hostile pages burn all they can get, and our deadlines must hold meanwhile."""
+    """What hostile pages do to a browser, they do to all of it. The longest files come first."""
     if table := TABLES.get(str(config.getoption("--through"))):
         mark(items, table.DIFFERS, table.NOT_MEANT)
     for item in items:
         if HOSTILE in item.path.parents:
-            item.add_marker("alone")
+            item.add_marker("whole")
+    items.sort(key=lambda item: item.path not in LONG)
 
 
 @pytest.fixture(scope="session")
@@ -59,15 +81,34 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(scope="session")
-async def house(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> AsyncIterator[House]:
-    home: Path = tmp_path_factory.mktemp("house")
-    if kind := THROUGH.get(str(pytestconfig.getoption("--through"))):
-        async with kind(home) as one:
-            yield one
-        return
-    one = House(home)
+async def whole_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    """In the browser that people have."""
+    one = House(tmp_path_factory.mktemp("whole"))
     yield one
     await one.close()
+
+
+@pytest.fixture(scope="session")
+async def shell_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    """In the headless shell, if it is there and nobody named another browser."""
+    named = os.environ.get("PILOTHOUSE_CHROME", "")
+    one = House(tmp_path_factory.mktemp("shell"), chrome=named or shutil.which("chromium-headless-shell") or "")
+    yield one
+    await one.close()
+
+
+@pytest.fixture(scope="session")
+async def other_house(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> AsyncIterator[House]:
+    """Where `--through` says."""
+    async with THROUGH[str(pytestconfig.getoption("--through"))](tmp_path_factory.mktemp("other")) as one:
+        yield one
+
+
+@pytest.fixture
+def house(request: pytest.FixtureRequest) -> House:
+    if request.config.getoption("--through") in THROUGH:
+        return request.getfixturevalue("other_house")
+    return request.getfixturevalue("whole_house" if request.node.get_closest_marker("whole") else "shell_house")
 
 
 @pytest.fixture

@@ -36,11 +36,14 @@ from pilothouse.tool import Registry, declared
 
 
 class House:
-    """`view` is what every session sees of the policy at the network, if not the policy itself; `hosts` are mapped."""
+    """`view` is what every session sees of the policy at the network, if not the policy itself; `hosts` are mapped;
+    `chrome` is the path of another browser than the one that is found."""
 
-    def __init__(self, home: Path, view: View | None = None, hosts: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, home: Path, view: View | None = None, hosts: Mapping[str, str] | None = None, chrome: str = ""
+    ) -> None:
         self.policy = Policy()
-        launcher = Launcher(Browser(), home)
+        launcher = Launcher(Browser(path=chrome), home)
         vault = Vault(home)
         self.home = home
         self.secrets = Secrets(home, vault)

@@ -36,6 +36,8 @@ FLAGS = [
     "--disable-sync",
     "--remote-debugging-port=0",
     "--window-size=1000,800",
+    # Renderers that nobody sees: one in reserve, and two for the address bar of each window.
+    "--disable-features=SpareRendererForSitePerProcess,WebUIOmniboxPopup,WebUIOmniboxAimPopup",
 ]
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from pilothouse import __version__, instance
 from pilothouse.home import socket_path
+from tests.warm import Forked, warm
 
 PILOTHOUSE = str(Path(sys.executable).with_name("pilothouse"))
 TIMEOUT_S = 20.0
@@ -50,15 +51,19 @@ def initialize(number: int | str = 0) -> dict[str, Any]:
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
+def _installed(arguments: tuple[str, ...], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen([PILOTHOUSE, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
+
+
 class Process:
-    """A `pilothouse` command; its lines of output are read in a thread, each by `read`."""
+    """A `pilothouse` command; its lines of output are read in a thread, each by `read`. Daemons are not judged by how
+    soon they start, and are forked."""
 
     def __init__(self, *arguments: str, home: Path, **environment: str) -> None:
         env = os.environ | {"PILOTHOUSE_HOME": str(home), "PILOTHOUSE_SERVER_PORT": "0"} | environment
         self.started = time.perf_counter()
-        self.process = subprocess.Popen(
-            [PILOTHOUSE, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
-        )
+        self.process = self._start(arguments, env)
         assert self.process.stdin
         assert self.process.stdout
         assert self.process.stderr
@@ -68,6 +73,11 @@ class Process:
         self._threads = [threading.Thread(target=self._collect, daemon=True), threading.Thread(target=self._listen)]
         for thread in self._threads:
             thread.start()
+
+    def _start(self, arguments: tuple[str, ...], environment: dict[str, str]) -> "subprocess.Popen[bytes] | Forked":
+        if arguments[0] == "serve":
+            return warm(PILOTHOUSE).open(list(arguments), environment)
+        return _installed(arguments, environment)
 
     def _collect(self) -> None:
         for line in self._stdout:
@@ -110,6 +120,13 @@ class Process:
         for stream in (self.stdin, self._stdout, self._stderr):
             with contextlib.suppress(OSError):
                 stream.close()
+
+
+class Installed(Process):
+    """A daemon, too, is started as a person starts it."""
+
+    def _start(self, arguments: tuple[str, ...], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+        return _installed(arguments, environment)
 
 
 class FakeDaemon:

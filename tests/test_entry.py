@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import PILOTHOUSE, Process, kill_daemon
+from processes import PILOTHOUSE, Installed, kill_daemon
 
 from pilothouse import __version__
 from tests.promises import promise
@@ -41,7 +41,7 @@ def test_status_and_stop(tmp_path: Path) -> None:
     home = tmp_path / "home"
     assert _run("status", home=home).returncode == 1
     assert _run("stop", home=home).stdout == "not running\n"
-    daemon = Process("serve", home=home)
+    daemon = Installed("serve", home=home)
     try:
         ready = daemon.read()
         shown = _run("status", home=home)

@@ -148,6 +148,7 @@ async def test_a_page_cannot_fill_the_memory(agent: Agent, site: PageServer) -> 
 
 
 @promise("A16")
+@pytest.mark.whole("only all of Chromium keeps pages to come back to")
 async def test_a_page_that_comes_back_does_not_say_everything_again(agent: Agent, site: PageServer) -> None:
     page = site.inline(
         "<h1>Loud</h1><script>console.log('once'); setTimeout(() => { throw Error('thrown once') })</script>"

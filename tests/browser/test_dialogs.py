@@ -7,7 +7,10 @@ from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
 
-pytestmark = promise("A19")
+pytestmark = [
+    promise("A19"),
+    pytest.mark.whole("the shell keeps a tab with a dialog, and has its own way with all of them"),
+]
 
 
 async def out(agent: Agent) -> str:

@@ -10,7 +10,7 @@ from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
 
-pytestmark = promise("A19")
+pytestmark = [promise("A19"), pytest.mark.whole("downloads are no part of the engine")]
 
 
 async def told(agent: Agent, target: str) -> str:

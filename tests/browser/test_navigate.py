@@ -7,6 +7,8 @@ from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
 
+pytestmark = pytest.mark.whole("only all of Chromium keeps pages to come back to")
+
 
 @promise("A08")
 async def test_navigate_answers_url_title_and_status(agent: Agent, site: PageServer) -> None:

@@ -222,6 +222,7 @@ async def test_numbers_are_never_used_twice(agent: Agent, site: PageServer) -> N
 
 
 @promise("A11")
+@pytest.mark.whole("only all of Chromium keeps pages to come back to")
 async def test_going_back_brings_the_refs_back(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     button = await ref(agent, 'button "Go"')

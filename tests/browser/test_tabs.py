@@ -9,6 +9,8 @@ from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
 
+pytestmark = pytest.mark.whole("tabs and windows are no part of the engine")
+
 
 async def names(agent: Agent) -> list[str]:
     return [one["tab"] for one in (await agent.call("list_tabs"))["tabs"]]

@@ -139,7 +139,7 @@ async def test_own_means_the_only_one(rest_url: str, gate: RestGate):
 
 
 async def test_a_slow_reader_loses_the_oldest_and_is_told(rest_url: str, gate: RestGate):
-    async with followed(rest_url) as socket:
+    async with followed(rest_url, close_timeout=0.1) as socket:  # what it has not read stands before any goodbye
         await listening(gate)
         for number in range(MAX_WAITING + 5):  # without a pause: nobody can have read meanwhile
             gate.happen("default", "", event(number))

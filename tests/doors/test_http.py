@@ -212,8 +212,9 @@ async def test_a_session_resumes_its_own_answers_and_no_others(url: str) -> None
     assert "words of mine" in await resume(url, mine, my_first)
     assert "words of another" in await resume(url, others, other_first)
     for number in range(1, 8):
-        assert "words of another" not in await resume(url, mine, str(number))
-        assert "words of mine" not in await resume(url, others, str(number))
+        to_me, to_them = await asyncio.gather(resume(url, mine, str(number)), resume(url, others, str(number)))
+        assert "words of another" not in to_me
+        assert "words of mine" not in to_them
 
 
 def test_what_is_kept_for_resuming_has_a_limit() -> None:

@@ -175,10 +175,11 @@ async def test_a_navigation_waits_for_a_person(view: ByHand, one: Agent, site: P
     view.become(["a.test"], ask=["new.test"])
     page = site.inline(f"<a href='{at(site, 'new.test')}' id=a>go</a>").replace("127.0.0.1", "a.test")
     await one.call("navigate", url=page)
-    await one.call("evaluate_js", expression="void a.click()")
+    clicked = asyncio.ensure_future(one.call("evaluate_js", expression="void a.click()"))
     await asyncio.wait_for(person.heard.wait(), 10)
     assert person.urls == [at(site, "new.test")]
     person.answer.set_result("yes")
+    await clicked
     await one.call("wait_for", url="new.test")
     assert (await one.call("navigate", url=at(site, "new.test", "form.html")))["status"] == 200
     assert len(person.urls) == 1

@@ -10,6 +10,9 @@ from tests.house import Agent, House
 from tests.promises import promise
 from tests.server import PageServer
 
+# Its pages burn all they can get, and our deadlines must hold meanwhile.
+pytestmark = pytest.mark.alone
+
 
 @promise("B12", "B05")
 async def test_ten_sessions_at_once(house: House, site: PageServer) -> None:

@@ -9,6 +9,9 @@ from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
 
+# Its pages burn all they can get, and our deadlines must hold meanwhile.
+pytestmark = pytest.mark.alone
+
 
 @promise("A05", "B12")
 async def test_ten_thousand_console_lines_a_second(agent: Agent, other: Agent, site: PageServer) -> None:

@@ -15,6 +15,9 @@ from tests.server import PageServer
 SPIN = "<h1>Spin</h1><script>while (1);</script>"
 P95_MS = 150  # above what the machine needs for the same without a hung page
 
+# Its pages burn all they can get, and our deadlines must hold meanwhile.
+pytestmark = pytest.mark.alone
+
 
 async def hang(agent: Agent, site: PageServer) -> None:
     """Bring the tab to a page that hangs now, without a call that waits for it."""

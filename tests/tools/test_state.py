@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from pilothouse.browser.backroom import backroom
 from pilothouse.browser.origins import MOST, Origins
 from tests.browser.looking import fails
@@ -10,7 +12,7 @@ from tests.house import Agent, House
 from tests.promises import promise
 from tests.server import PageServer
 
-pytestmark = promise("A23")
+pytestmark = [promise("A23"), pytest.mark.whole("storage is read in a page that is hidden, and the shell hides none")]
 
 
 async def log_in(agent: Agent, site: PageServer) -> None:

@@ -118,7 +118,13 @@ def _open_up(patch: pytest.MonkeyPatch, here: Here) -> None:
     patch.setattr(daemon, "Links", linked)
     patch.setattr(daemon, "Gate", Seen)
     patch.setattr(daemon, "_end_soon", lambda: None)  # it would end this process
-    policy_says(patch, lambda question: here.decide(question))
+
+    class Told(Policy):
+        def weigh(self, question: Question) -> tuple[Decision, ...]:
+            said = here.decide(question)
+            return (said,) if said else super().weigh(question)
+
+    patch.setattr(daemon, "Policy", Told)
 
 
 def policy_says(patch: pytest.MonkeyPatch, decide: Decide) -> None:

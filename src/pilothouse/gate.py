@@ -429,10 +429,10 @@ def _parsed(tool: Tool, args: dict[str, Any]) -> msgspec.Struct:
 
 
 def _named(visit: Visit, args: msgspec.Struct) -> msgspec.Struct:
-    """A tool of a session that means its current tab means the one that is current now: so it is judged, asked about
-    and done."""
+    """A tool that is grave for some tabs means, without a name, the one that is current now: so it is judged, asked
+    about and done. To others no name may mean all of them."""
     tool, session = visit.tool, visit.session
-    current = session.current if session and tool and "tab" in tool.takes else None
+    current = session.current if session and tool and tool.grave else None
     if current is None or current.closed or getattr(args, "tab", ""):
         return args
     return msgspec.structs.replace(args, tab=current.name)

@@ -8,14 +8,14 @@ ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin
     root = refs.get(scope);
     if (!root || !connectedOf(root)) return { error: "stale" };
   }
-  if (!root) return { lines: [], above: 0, below: 0, frames: [], hosts: [], title: "", url: location.href, changes: changes() };
+  if (!root) return { lines: [], above: 0, below: 0, frames: [], hosts: [], title: "", url: location.href };
   const walk = buildTree({ root, full: full || !!scope, margin });
   const lines = printTree(walk, { interactive, depth });
   const printed = (n) => lines.some(([, text]) => text.includes(refs.mark(n)));
   return {
-    lines: lines.map(([at, text]) => [at, text]), above: walk.above, below: walk.below,
+    lines: lines.map((line) => [line[0], line[1]]), above: walk.above, below: walk.below,
     frames: walk.frames.map((el) => refs.of(el)).filter(printed), hosts: walk.hosts.map((el) => refs.of(el)),
-    title: clean(titleOf(document)), url: location.href, changes: changes(),
+    title: clean(titleOf(document)), url: location.href,
   };
 });
 
@@ -28,13 +28,14 @@ let counter = 0;
 let observer = null;
 let lastState = "";
 const watched = new WeakSet();
+const unwatched = [];
 const bump = () => { counter++; };
 
 // Lazily: a page nobody asks about pays nothing. Shadow roots join as the walk meets them.
 ph.watch = () => {
   if (observer) return counter;
   observer = new MutationObserver(bump);
-  watchRoot(document);
+  for (const root of [document, ...unwatched.splice(0)]) watchRoot(root);
   for (const type of ["input", "change", "scroll", "toggle", "focusin", "focusout", "transitionend", "animationend", "load"]) {
     addEventListener(type, bump, { capture: true, passive: true });
   }
@@ -42,7 +43,8 @@ ph.watch = () => {
   return counter;
 };
 function watchRoot(root) {
-  if (!observer || watched.has(root)) return;
+  if (watched.has(root)) return;
+  if (!observer) { unwatched.push(root); return; }
   watched.add(root);
   observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
 }

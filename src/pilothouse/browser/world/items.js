@@ -18,7 +18,10 @@ function makeItem(el, tag, style, rect, ctx, inner, walk) {
   return item;
 }
 
+// The dearest thing to ask for: only where somebody needs it.
 const boxOf = (at) => at.rect || (at.rect = rectOf(at.el));
+const isEmpty = (rect) => rect.width === 0 && rect.height === 0;
+const areaOf = (rect) => rect.width * rect.height;
 const base = (at, kind, role) => ({
   kind, el: at.el, role, name: "", kids: [], leaf: false, act: false, ref: false, hidden: at.inner.unseen, aria: at.inner.aria,
   covered: false, above: 0, below: 0, before: at.walk.acts,
@@ -35,19 +38,17 @@ function labelItem(at, control) {
 function controlItem(at) {
   const { el, tag, role, inner } = at;
   const item = base(at, "act", WIDGETS.has(role) || tag === "select" ? role : "textbox");
-  const rect = boxOf(at);
-  const empty = rect.width === 0 && rect.height === 0;
   item.leaf = LEAVES.has(tag) || isEditingHost(el);
   item.name = nameOf(el);
   if (CHECKABLE.has(role) || role === "file") {
     // Drawn by its label: not hidden from a person who sees that label.
-    if ((item.hidden || empty) && labelsOf(el).some((label) => hasBox(label))) item.hidden = false;
+    if (item.hidden && labelsOf(el).some((label) => hasBox(label))) item.hidden = false;
   }
   if (!item.leaf) {
     item.long = item.name.length > LONG_NAME && !isNamedByAuthor(el);
     inner.said = item.long ? "" : item.name;
   }
-  return asAct(item, at, empty);
+  return asAct(item, at);
 }
 
 // Pressable without a widget's role. Its texts are kept until we know whether controls lie inside.
@@ -61,22 +62,17 @@ function softItem(at, strength) {
   if (role === "heading") item.level = levelOf(el, at.tag);
   if (role === "iframe") at.walk.frames.push(el);
   at.inner.said = "";
-  const rect = boxOf(at);
-  return asAct(item, at, rect.width === 0 && rect.height === 0);
+  return asAct(item, at);
 }
 const contentName = (el) => clean(contentText(el, { seen: new Set(), left: 400 }, { top: false, referenced: false, hidden: false }, 0));
 
-function asAct(item, at, empty) {
-  const { walk, ctx } = at;
-  const rect = boxOf(at);
+function asAct(item, at) {
+  const { walk } = at;
   item.act = item.ref = true;
-  item.empty = empty;
-  item.rect = rect;
+  item.at = at;
   walk.acts++;
   const behind = walk.modal && !at.inner.front;
-  if (!behind && !item.hidden && !empty && !outside(rect, walk.screen)) {
-    if (!outside(rect, ctx.clip)) walk.tested.push(item);
-  }
+  if (!behind && !item.hidden) walk.tested.push(item);
   return item;
 }
 
@@ -114,7 +110,7 @@ function mediaItem(at) {
   const media = at.tag === "video" || at.tag === "audio";
   const item = { ...base(at, "act", at.tag), name: nameOf(at.el), leaf: true };
   item.size = media ? "" : `${Math.round(at.rect.width)}x${Math.round(at.rect.height)}`;
-  return media && hasAttr(at.el, "controls") ? asAct(item, at, false) : item;
+  return media && hasAttr(at.el, "controls") ? asAct(item, at) : item;
 }
 
 function boxItem(at) {
@@ -161,7 +157,7 @@ function finishItem(item, ctx, out, walk) {
     if (!asStructure(item)) { splice(out, item); return; }
   }
   const full = item.kids.some((kid) => kid.kind !== "break" && (kid.kind !== "text" || /\S/.test(kid.text)));
-  if (item.act && !item.leaf && item.empty && !item.name && !full) { walk.acts--; return; }
+  if (item.act && !item.leaf && !item.name && !full && isEmpty(boxOf(item.at))) { walk.acts--; return; }
   if (item.act && !item.soft && !item.leaf && full) item.kids = withoutEchoes(item.kids, item.name);
   if (item.kind === "heading") { finishHeading(item, full, ctx, out); return; }
   if (item.scroller && item.role === "scrollable") {
@@ -195,7 +191,7 @@ function settleSoft(item, walk) {
   }
   // Only now the name: for a whole app's root, which listens for all its content, it is never needed.
   const bare = item.soft === LISTENER && !item.pointer;
-  if (bare && item.rect.width * item.rect.height > walk.screen.right * walk.screen.bottom * 0.4 && isArranged(item.kids)) return false;
+  if (bare && areaOf(boxOf(item.at)) > walk.screen.right * walk.screen.bottom * 0.4 && isArranged(item.kids)) return false;
   item.name = nameOf(item.el) || contentName(item.el);
   if (bare && item.name.length > 300) return false;
   if (item.name.length > LONG_NAME && item.kids.length) item.name = "";
@@ -206,11 +202,11 @@ const isArranged = (kids) => kids.filter((kid) => kid.kind === "text" && /\S/.te
   kids.some((kid) => kid.kind === "heading" || kid.kind === "box" || kid.kind === "row" || kid.kind === "entry" || kid.kind === "group");
 // A small bare area around a handle (a slider's track) can be pressed beside the handle.
 function isTrack(item, screen) {
-  const area = (rect) => rect.width * rect.height;
-  if (hasOwnText(item.kids) || area(item.rect) > screen.right * screen.bottom * 0.2) return false;
+  const area = areaOf(boxOf(item.at));
+  if (hasOwnText(item.kids) || area > screen.right * screen.bottom * 0.2) return false;
   let held = 0;
-  for (const kid of item.kids) if (kid.act && kid.rect) held += area(kid.rect);
-  return held < area(item.rect) / 3;
+  for (const kid of item.kids) if (kid.act && kid.at) held += areaOf(boxOf(kid.at));
+  return held < area / 3;
 }
 const hasOwnText = (kids) => kids.some((kid) => kid.kind === "text" ? /\S/.test(kid.text) : kid.kind !== "break" && !kid.act && kid.kids && hasOwnText(kid.kids));
 function splice(out, item) { for (const kid of item.kids) out.push(kid); }

@@ -218,7 +218,7 @@ function itemHead(item, print) {
   if (item.name) text += ` ${quote(cut(item.name, LONG_NAME + 20))}${item.act ? saidOfSign(el, item.name) : ""}`;
   else if (item.act && !item.kids.length) {
     const hint = hintOf(el);
-    const shape = el instanceof SVGElement && role === "clickable" || (!hint && item.soft) ? shapeHint(el, item.rect) : "";
+    const shape = el instanceof SVGElement && role === "clickable" || (!hint && item.soft) ? shapeHint(el, boxOf(item.at)) : "";
     if (shape || hint) text += ` <${[hint, shape].filter(Boolean).join(" ")}>`;
   }
   if (item.size) text += ` <${item.size}>`;

@@ -2,6 +2,7 @@
 // Above: the daemon (browser/snapshot.py). Below: tree.js, lines.js.
 
 ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin = 200 } = {}) => withNames(() => {
+  ph.watch();
   refs.newMoment();
   let root = bodyOf(document) || htmlOf(document);
   if (scope) {
@@ -19,6 +20,13 @@ ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin
   };
 });
 
+// A small walk for nothing, while nobody waits for it: what has run before is compiled, and knows what it will meet.
+ph.rehearse = () => withNames(() => {
+  ph.watch();
+  const root = bodyOf(document);
+  if (root) printTree(buildTree({ root, full: false, margin: 0, dry: true }));
+});
+
 // The element behind a ref, for CDP calls that need an object (DOM.describeNode, file inputs).
 ph.element = (n) => refs.get(n);
 ph.twin = (n) => { const el = refs.twin(n); return el ? refs.of(el) : 0; };
@@ -28,14 +36,13 @@ let counter = 0;
 let observer = null;
 let lastState = "";
 const watched = new WeakSet();
-const unwatched = [];
 const bump = () => { counter++; };
 
 // Lazily: a page nobody asks about pays nothing. Shadow roots join as the walk meets them.
 ph.watch = () => {
   if (observer) return counter;
   observer = new MutationObserver(bump);
-  for (const root of [document, ...unwatched.splice(0)]) watchRoot(root);
+  watchRoot(document);
   for (const type of ["input", "change", "scroll", "toggle", "focusin", "focusout", "transitionend", "animationend", "load"]) {
     addEventListener(type, bump, { capture: true, passive: true });
   }
@@ -43,8 +50,7 @@ ph.watch = () => {
   return counter;
 };
 function watchRoot(root) {
-  if (watched.has(root)) return;
-  if (!observer) { unwatched.push(root); return; }
+  if (!observer || watched.has(root)) return;
   watched.add(root);
   observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
 }

@@ -6,6 +6,7 @@ const BREAK = { kind: "break" };
 const MAX_LEVEL = 500;    // of recursion; deeper content waits in a queue, so no page overflows the stack
 const MAX_NEST = 40;      // of printed structure
 const MAX_NODES = 300000;
+const DRY_NODES = 150;
 const LONG_NAME = 140;    // a control whose content is longer is printed with its content beneath
 const LEAVES = words("input select textarea iframe frame canvas video audio progress meter img object embed");
 const BOXES = words("banner complementary contentinfo main navigation search form region dialog alertdialog table grid treegrid menu tree listbox feed application");
@@ -16,13 +17,13 @@ const CELLS = words("cell gridcell columnheader rowheader");
 const KEEPS = words("img heading gridcell row columnheader rowheader canvas video audio iframe");
 const COUNTED = "a[href],button,input:not([type=hidden]),select,textarea,summary,h1,h2,h3,h4,h5,h6,p,li,td,[role=button],[role=link],[role=tab],[role=option],[role=menuitem],[onclick],[tabindex]";
 
-function buildTree({ root, full, margin }) {
+function buildTree({ root, full, margin, dry = false }) {
   const m = full ? 1e9 : margin;
   // Asked for once: each time the window tells its size it looks whether the page has to be laid out anew.
   const screen = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
   const view = { left: -m, top: -m, right: screen.right + m, bottom: screen.bottom + m };
   const walk = {
-    full, margin: m, screen, view, must: full ? null : hitElements(), focused: focusedElement(), backdrops: new Map(),
+    full, dry, most: dry ? DRY_NODES : MAX_NODES, margin: m, screen, view, must: full ? null : hitElements(), focused: focusedElement(), backdrops: new Map(),
     above: 0, below: 0, acts: 0, nodes: 0, frames: [], hosts: [], front: [], queue: [], layers: [], tested: [], modal: modalDialog(),
   };
   const kids = [];
@@ -33,14 +34,15 @@ function buildTree({ root, full, margin }) {
     visit(node, at, out, 0, walk);
     walk.queue[i] = null;
   }
-  for (const item of walk.tested) item.covered = isCovered(item, walk);
+  if (walk.layers.length) for (const item of walk.tested) item.covered = isCovered(item, walk);
   walk.kids = kids;
   return walk;
 }
 
 // Only a positioned box can lie over what is not its own: without one at the same place no hit test is paid.
-function isCovered({ el, rect }, { layers, screen }) {
-  if (!layers.length) return false;
+function isCovered({ el, at }, { layers, screen }) {
+  const rect = boxOf(at);
+  if (isEmpty(rect) || outside(rect, screen) || outside(rect, at.ctx.clip)) return false;
   const x = (Math.max(rect.left, 0) + Math.min(rect.right, screen.right)) / 2;
   const y = (Math.max(rect.top, 0) + Math.min(rect.bottom, screen.bottom)) / 2;
   for (const [layer, box] of layers) {
@@ -97,7 +99,7 @@ function leaveOut(el, rect, ctx, walk) {
 function visit(node, ctx, out, level, walk) {
   const type = typeOf(node);
   if (type === 3) { addText(node, ctx, out, walk); return; }
-  if (type !== 1 || walk.nodes++ > MAX_NODES) return;
+  if (type !== 1 || walk.nodes++ > walk.most) return;
   const tag = tagOf(node);
   if (SILENT.has(tag)) return;
   if (tag === "br") { out.push({ kind: "text", text: " ", hidden: false, el: null }); return; }
@@ -136,7 +138,7 @@ function visitElement(el, tag, ctx, out, level, walk) {
   const kids = item ? item.kids : out;
   if (!item || !item.leaf) {
     if (!mayHideKids(display) || style.contentVisibility !== "hidden") visitKids(el, tag, inner, kids, level, walk);
-    if (inner.mayHost || tag.includes("-")) mayHide(el, tag, style, inner.rect || rectOf(el), walk);
+    if (inner.mayHost || tag.includes("-")) mayHide(el, tag, style, inner.rect, walk);
   }
   if (item) finishItem(item, ctx, out, walk);
   if (!inline) out.push(BREAK);
@@ -256,8 +258,10 @@ function visitAreas(map, ctx, out, walk) {
 // The daemon asks DOM.describeNode(depth 0) for each and hands closed roots to ph.adopt by DOM.resolveNode.
 const asked = new WeakMap();
 const HOST_TAGS = words("article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span");
-function mayHide(el, tag, style, rect, walk) {
-  if (shadowOf(el) || !(tag.includes("-") || HOST_TAGS.has(tag)) || rect.width === 0 || rect.height === 0) return;
+function mayHide(el, tag, style, known, walk) {
+  if (walk.dry || !(tag.includes("-") || HOST_TAGS.has(tag)) || shadowOf(el)) return;
+  const rect = known || rectOf(el);
+  if (rect.width === 0 || rect.height === 0) return;
   // An empty plain element with a picture, or of an icon's size, is an icon.
   if (!tag.includes("-") && (rect.width < 30 || rect.height < 14 || style.backgroundImage !== "none")) return;
   const size = `${Math.round(rect.width)}x${Math.round(rect.height)}`;

@@ -25,7 +25,7 @@ async def test_closed_roots_and_numbers_are_as_without_a_rehearsal(agent: Agent,
     await looked_ahead(agent)
     later = await look(agent)
     assert REF.sub("e", at_once).splitlines()[1:] == REF.sub("e", later).splitlines()[1:]
-    assert 'button "Closed"' in later
+    assert 'button "Closed button"' in later
 
 
 async def test_who_comes_to_listen_after_that_is_in_the_first_snapshot(agent: Agent, site: PageServer) -> None:

@@ -19,7 +19,7 @@ from pilothouse.browser.input import owner_in
 from pilothouse.browser.locate import optional_scope, stale
 from pilothouse.browser.patterns import regular
 from pilothouse.browser.tab import Seen, Tab
-from pilothouse.browser.unseen import open_roots, tell_listeners
+from pilothouse.browser.unseen import open_roots, tell_listeners, told_ahead
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
@@ -68,8 +68,7 @@ async def take(tab: Tab, options: Options) -> Snapshot:
         "interactive": options.interactive,
         "depth": options.depth,
     }
-    await tell_listeners(tab)
-    root = await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, 0)
+    root = await _look(tab, frame, wanted)
     lines = ["  " * depth + text for depth, text in root.lines]
     tab.title = root.title if frame is tab.frames.main else tab.title
     seen = _reading(tab, options)
@@ -107,8 +106,7 @@ async def whole(tab: Tab) -> Lines:
     finds nothing."""
     frame = tab.frame or tab.frames.main
     wanted: dict[str, Any] = {"scope": 0, "full": True, "interactive": False, "depth": 0}
-    await tell_listeners(tab)
-    lines = (await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, 0)).lines
+    lines = (await _look(tab, frame, wanted)).lines
     return [(depth, tab.terms.redact_registered(line)) for depth, line in lines]
 
 
@@ -120,6 +118,20 @@ class _Part(msgspec.Struct):
     title: str = ""
     above: int = 0
     below: int = 0
+
+
+async def _look(tab: Tab, frame: Frame, wanted: dict[str, Any]) -> _Part:
+    """Who listens for clicks is asked first. Where that was done ahead, nobody waits for the answer; should somebody
+    have come since, the page is walked again."""
+    if not told_ahead(tab):
+        await tell_listeners(tab)
+        return await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, 0)
+    telling = asyncio.ensure_future(tell_listeners(tab))
+    try:
+        root = await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, 0)
+        return await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, 0) if await telling else root
+    finally:
+        telling.cancel()
 
 
 async def _gather(tab: Tab, frame: Frame, wanted: dict[str, Any], timeout: float, level: int) -> _Part:

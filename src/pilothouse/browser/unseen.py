@@ -23,8 +23,9 @@ _groups = itertools.count(1)
 
 
 def look_ahead(tab: Tab) -> None:
-    """A page that has arrived gets the walker while its answer is on the way, and is asked for its listeners while its
-    agent still thinks, so that the first snapshot need not; unless something else is under way."""
+    """A page that has arrived gets the walker while its answer is on the way. While its agent still thinks it is asked
+    for its listeners, and the walker rehearses, so that the first snapshot need not; unless something else is under
+    way."""
 
     def furnish() -> None:
         if tab.document is document and tab.frames.main.world:
@@ -44,18 +45,27 @@ async def _quietly(tab: Tab) -> None:
     # Whoever looks at the page next will say what is wrong.
     with contextlib.suppress(Failure, ProtocolError, WorldGone):
         await _tell_listeners(tab)
+        if world := tab.frames.main.world:
+            await world.call("rehearse", timeout=FRAME_S)
 
 
-async def tell_listeners(tab: Tab) -> None:
+def told_ahead(tab: Tab) -> bool:
+    ahead = tab.document.ahead
+    return isinstance(ahead, asyncio.Future) and ahead.done()
+
+
+async def tell_listeners(tab: Tab) -> bool:
+    """True if the walker has learnt of any."""
     ahead = tab.document.ahead
     if isinstance(ahead, asyncio.Future):
         await asyncio.wait({ahead})
     elif ahead is not None:
         ahead.cancel()
-    await _tell_listeners(tab)
+    tab.document.ahead = None
+    return await _tell_listeners(tab)
 
 
-async def _tell_listeners(tab: Tab) -> None:
+async def _tell_listeners(tab: Tab) -> bool:
     """Mark the elements that have come to listen for clicks since the last time.
 
     Inner frames first: the world is shared by all frames of a process, and whoever resolves a node first decides
@@ -63,11 +73,14 @@ async def _tell_listeners(tab: Tab) -> None:
     """
     frames = [frame for frame in tab.frames if frame.world][:MAX_FRAMES]
     found = await asyncio.gather(*(_listening(frame) for frame in frames))
+    learnt = False
     for frame, nodes in reversed(list(zip(frames, found, strict=True))):
         fresh = sorted({(frame.channel.id, node) for node in nodes} - tab.document.told)[:MAX_NEW]
         if fresh and frame.world:
             tab.document.told |= set(fresh)
             await _mark(frame.world, [node for _, node in fresh])
+            learnt = True
+    return learnt
 
 
 async def _mark(world: World, nodes: list[int]) -> None:

@@ -24,9 +24,9 @@ const GRABS = /^(grab|grabbing|move|all-scroll)$|-resize$/;
 const ROVING = /^(gridcell|row|columnheader|rowheader)$/;
 
 // ctx.cursor is the parent's: a cursor is inherited, so only where it changes does somebody mean this element.
-function strengthOf(el, tag, cursor, ctx) {
+function strengthOf(el, tag, cursor, ctx, plain = false) {
   if (tag === "body" || tag === "html") return NONE;
-  for (const name of attributeNames(el)) {
+  for (const name of plain ? [] : attributeNames(el)) {
     if (name === "tabindex") { if (parseInt(attr(el, "tabindex"), 10) >= 0 || ROVING.test(attr(el, "role"))) return STATED; }
     else if (name === "draggable") { if (attr(el, "draggable") === "true") return STATED; }
     else if (name.startsWith("on") && ON.test(name)) return STATED;

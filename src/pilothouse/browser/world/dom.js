@@ -30,12 +30,14 @@ const scrollTopOf = getter(Element.prototype, "scrollTop");
 const firstElementOf = getter(Element.prototype, "firstElementChild");
 const attr = uncurry(Element.prototype.getAttribute);
 const hasAttr = uncurry(Element.prototype.hasAttribute);
+const hasAttrs = uncurry(Element.prototype.hasAttributes);
 const matches = uncurry(Element.prototype.matches);
 const closest = uncurry(Element.prototype.closest);
 const rectOf = uncurry(Element.prototype.getBoundingClientRect);
 const rectsOf = uncurry(Element.prototype.getClientRects);
 const checkVisible = uncurry(Element.prototype.checkVisibility);
 const queryIn = uncurry(Element.prototype.querySelectorAll);
+const firstIn = uncurry(Element.prototype.querySelector);
 const queryDoc = uncurry(Document.prototype.querySelectorAll);
 const queryFragment = uncurry(DocumentFragment.prototype.querySelectorAll);
 const htmlOf = getter(Document.prototype, "documentElement");
@@ -53,16 +55,16 @@ const editableOf = getter(HTMLElement.prototype, "isContentEditable");
 
 // Closed shadow roots that the daemon has handed over: host -> root, and which node is in which slot.
 const closedRoots = new WeakMap();
-ph.adopt = (host, root) => { closedRoots.set(host, root); watchRoot(root); return true; };
+let anyClosed = false;
+ph.adopt = (host, root) => { anyClosed = true; closedRoots.set(host, root); watchRoot(root); return true; };
 
-const shadowOf = (el) => openRootOf(el) || closedRoots.get(el) || null;
+const shadowOf = (el) => openRootOf(el) || (anyClosed && closedRoots.get(el)) || null;
 const isElement = (node) => node !== null && node !== undefined && typeOf(node) === 1;
 const query = (root, css) =>
   typeOf(root) === 9 ? queryDoc(root, css) : typeOf(root) === 11 ? queryFragment(root, css) : queryIn(root, css);
 
 // Children as they are drawn: a shadow root instead of the host's own children, a slot's assigned nodes.
-function kidsOf(el) {
-  const root = shadowOf(el);
+function kidsOf(el, root = shadowOf(el)) {
   if (!root && tagOf(el) === "slot" && el instanceof HTMLSlotElement) {
     const nodes = assignedNodesOf(el);
     if (nodes.length) return nodes;
@@ -81,7 +83,7 @@ function parentOf(node) {
   if (!parent) return null;
   if (typeOf(parent) === 11) return parent instanceof ShadowRoot ? hostOf(parent) : null;
   if (typeOf(parent) !== 1) return null;
-  const closed = closedRoots.get(parent);
+  const closed = anyClosed && closedRoots.get(parent);
   if (closed) {
     for (const inner of queryFragment(closed, "slot")) if (assignedNodesOf(inner).includes(node)) return inner;
   }

@@ -5,12 +5,12 @@
 const levelOf = (el, tag) => attr(el, "aria-level") || (/^h[1-6]$/.test(tag) ? tag[1] : "2");
 
 function makeItem(el, tag, style, rect, ctx, inner, walk) {
-  const role = roleOf(el);
   if (inner.hush) return null;
+  const role = inner.plain ? implicitRole(el) : roleOf(el);
   const at = { el, tag, role, rect, style, ctx, inner, walk };
   if (tag === "label" && el instanceof HTMLLabelElement && controlOf(el)) return labelItem(at, controlOf(el));
-  if (WIDGETS.has(role) || tag === "select" || isEditingHost(el)) return controlItem(at);
-  const strength = ctx.spread && (tag === "li" || tag === "tr") ? LISTENER : strengthOf(el, tag, style.cursor, ctx);
+  if (WIDGETS.has(role) || tag === "select" || (!inner.plain && isEditingHost(el))) return controlItem(at);
+  const strength = ctx.spread && (tag === "li" || tag === "tr") ? LISTENER : strengthOf(el, tag, inner.own, ctx, inner.plain);
   if (strength === LISTENER && SPREADS.has(tag)) { inner.spread = true; return structureItem(at); }
   if (strength && !BOXES.has(role) && !NAMED_BOXES.has(role)) return softItem(at, strength);
   const item = structureItem(at);
@@ -18,7 +18,10 @@ function makeItem(el, tag, style, rect, ctx, inner, walk) {
   return item;
 }
 
+// The dearest thing to ask for: only where somebody needs it.
 const boxOf = (at) => at.rect || (at.rect = rectOf(at.el));
+const isEmpty = (rect) => rect.width === 0 && rect.height === 0;
+const areaOf = (rect) => rect.width * rect.height;
 const base = (at, kind, role) => ({
   kind, el: at.el, role, name: "", kids: [], leaf: false, act: false, ref: false, hidden: at.inner.unseen, aria: at.inner.aria,
   covered: false, above: 0, below: 0, before: at.walk.acts,
@@ -35,19 +38,17 @@ function labelItem(at, control) {
 function controlItem(at) {
   const { el, tag, role, inner } = at;
   const item = base(at, "act", WIDGETS.has(role) || tag === "select" ? role : "textbox");
-  const rect = boxOf(at);
-  const empty = rect.width === 0 && rect.height === 0;
   item.leaf = LEAVES.has(tag) || isEditingHost(el);
   item.name = nameOf(el);
   if (CHECKABLE.has(role) || role === "file") {
     // Drawn by its label: not hidden from a person who sees that label.
-    if ((item.hidden || empty) && labelsOf(el).some((label) => hasBox(label))) item.hidden = false;
+    if (item.hidden && labelsOf(el).some((label) => hasBox(label))) item.hidden = false;
   }
   if (!item.leaf) {
     item.long = item.name.length > LONG_NAME && !isNamedByAuthor(el);
     inner.said = item.long ? "" : item.name;
   }
-  return asAct(item, at, empty);
+  return asAct(item, at);
 }
 
 // Pressable without a widget's role. Its texts are kept until we know whether controls lie inside.
@@ -55,34 +56,29 @@ function softItem(at, strength) {
   const { el, role } = at;
   const item = base(at, "act", KEEPS.has(role) ? role : "clickable");
   item.soft = strength;
-  item.pointer = at.style.cursor === "pointer" && at.ctx.cursor !== "pointer";
+  item.pointer = at.inner.own === "pointer" && at.ctx.cursor !== "pointer";
   item.leaf = LEAVES.has(at.tag);
-  if (item.role === "clickable" && (attr(el, "draggable") === "true" || GRABS.test(at.style.cursor))) item.role = "draggable";
+  if (item.role === "clickable" && (attr(el, "draggable") === "true" || GRABS.test(at.inner.own))) item.role = "draggable";
   if (role === "heading") item.level = levelOf(el, at.tag);
   if (role === "iframe") at.walk.frames.push(el);
   at.inner.said = "";
-  const rect = boxOf(at);
-  return asAct(item, at, rect.width === 0 && rect.height === 0);
+  return asAct(item, at);
 }
 const contentName = (el) => clean(contentText(el, { seen: new Set(), left: 400 }, { top: false, referenced: false, hidden: false }, 0));
 
-function asAct(item, at, empty) {
-  const { walk, ctx } = at;
-  const rect = boxOf(at);
+function asAct(item, at) {
+  const { walk } = at;
   item.act = item.ref = true;
-  item.empty = empty;
-  item.rect = rect;
+  item.at = at;
   walk.acts++;
   const behind = walk.modal && !at.inner.front;
-  if (!behind && !item.hidden && !empty && !outside(rect, { left: 0, top: 0, right: innerWidth, bottom: innerHeight })) {
-    if (!outside(rect, ctx.clip)) walk.tested.push(item);
-  }
+  if (!behind && !item.hidden) walk.tested.push(item);
   return item;
 }
 
 function structureItem(at) {
   const { el, tag, role, inner, walk } = at;
-  if (inner.aria) return null;
+  if (inner.aria || (role === "generic" && !inner.scrolls && tag !== "object" && tag !== "embed")) return null;
   if (role === "heading") {
     const item = base(at, "heading", "heading");
     item.name = inner.said = nameOf(el);
@@ -114,7 +110,7 @@ function mediaItem(at) {
   const media = at.tag === "video" || at.tag === "audio";
   const item = { ...base(at, "act", at.tag), name: nameOf(at.el), leaf: true };
   item.size = media ? "" : `${Math.round(at.rect.width)}x${Math.round(at.rect.height)}`;
-  return media && hasAttr(at.el, "controls") ? asAct(item, at, false) : item;
+  return media && hasAttr(at.el, "controls") ? asAct(item, at) : item;
 }
 
 function boxItem(at) {
@@ -141,8 +137,8 @@ const authorName = (el) => (isNamedByAuthor(el) ? nameOf(el) : "");
 // A table that only arranges things: one row or one column, or other tables inside, and nothing that says "data".
 function isLayoutTable(el) {
   if (attr(el, "role") || !(el instanceof HTMLTableElement)) return false;
-  if (queryIn(el, "th,caption,thead").length) return false;
-  if (queryIn(el, "table").length) return true;
+  if (firstIn(el, "th,caption,thead")) return false;
+  if (firstIn(el, "table")) return true;
   const rows = queryIn(el, "tr");
   return rows.length < 2 || ![...rows].slice(0, 5).some((row) => queryIn(row, "td").length > 1);
 }
@@ -161,7 +157,7 @@ function finishItem(item, ctx, out, walk) {
     if (!asStructure(item)) { splice(out, item); return; }
   }
   const full = item.kids.some((kid) => kid.kind !== "break" && (kid.kind !== "text" || /\S/.test(kid.text)));
-  if (item.act && !item.leaf && item.empty && !item.name && !full) { walk.acts--; return; }
+  if (item.act && !item.leaf && !item.name && !full && isEmpty(boxOf(item.at))) { walk.acts--; return; }
   if (item.act && !item.soft && !item.leaf && full) item.kids = withoutEchoes(item.kids, item.name);
   if (item.kind === "heading") { finishHeading(item, full, ctx, out); return; }
   if (item.scroller && item.role === "scrollable") {
@@ -180,11 +176,11 @@ function asStructure(item) {
   Object.assign(item, { kind: tag === "tr" ? "row" : "entry", role: tag === "tr" ? rowRole(item.el) : "item", act: false, ref: false, soft: 0, name: "" });
   return true;
 }
-const rowRole = (el) => (tagOf(el) === "tr" && !queryIn(el, "td").length && queryIn(el, "th").length ? "header" : "row");
+const rowRole = (el) => (tagOf(el) === "tr" && !firstIn(el, "td") && firstIn(el, "th") ? "header" : "row");
 // Keep it as one thing to press, or let it dissolve into what it holds? False: dissolve.
 function settleSoft(item, walk) {
   const inside = walk.acts - item.before - 1;
-  if (inside > 0 && item.soft === LISTENER && inside < 3 && isTrack(item)) return true;
+  if (inside > 0 && item.soft === LISTENER && inside < 3 && isTrack(item, walk.screen)) return true;
   if (inside > 0) {
     if (item.soft !== STATED && !(item.soft === LISTENER && item.pointer)) {
       if (item.soft === LISTENER || inside > 3 || !hasOwnText(item.kids)) return false;
@@ -195,7 +191,7 @@ function settleSoft(item, walk) {
   }
   // Only now the name: for a whole app's root, which listens for all its content, it is never needed.
   const bare = item.soft === LISTENER && !item.pointer;
-  if (bare && item.rect.width * item.rect.height > innerWidth * innerHeight * 0.4 && isArranged(item.kids)) return false;
+  if (bare && areaOf(boxOf(item.at)) > walk.screen.right * walk.screen.bottom * 0.4 && isArranged(item.kids)) return false;
   item.name = nameOf(item.el) || contentName(item.el);
   if (bare && item.name.length > 300) return false;
   if (item.name.length > LONG_NAME && item.kids.length) item.name = "";
@@ -205,12 +201,12 @@ function settleSoft(item, walk) {
 const isArranged = (kids) => kids.filter((kid) => kid.kind === "text" && /\S/.test(kid.text)).length > 1 ||
   kids.some((kid) => kid.kind === "heading" || kid.kind === "box" || kid.kind === "row" || kid.kind === "entry" || kid.kind === "group");
 // A small bare area around a handle (a slider's track) can be pressed beside the handle.
-function isTrack(item) {
-  const area = (rect) => rect.width * rect.height;
-  if (hasOwnText(item.kids) || area(item.rect) > innerWidth * innerHeight * 0.2) return false;
+function isTrack(item, screen) {
+  const area = areaOf(boxOf(item.at));
+  if (hasOwnText(item.kids) || area > screen.right * screen.bottom * 0.2) return false;
   let held = 0;
-  for (const kid of item.kids) if (kid.act && kid.rect) held += area(kid.rect);
-  return held < area(item.rect) / 3;
+  for (const kid of item.kids) if (kid.act && kid.at) held += areaOf(boxOf(kid.at));
+  return held < area / 3;
 }
 const hasOwnText = (kids) => kids.some((kid) => kid.kind === "text" ? /\S/.test(kid.text) : kid.kind !== "break" && !kid.act && kid.kids && hasOwnText(kid.kids));
 function splice(out, item) { for (const kid of item.kids) out.push(kid); }

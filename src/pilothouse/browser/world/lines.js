@@ -7,7 +7,7 @@ const FOLD_CHARS = 2700, FOLD_LEAST = 12;    // a run of rich rows is cut by wha
 const FOLD_LINE = 260;
 
 function printTree(walk, { interactive = false, depth = 0 } = {}) {
-  const print = { walk, interactive, limit: depth || 1000, lines: [], folds: 0 };
+  const print = { walk, interactive, limit: depth || 1000, lines: [], folds: 0, origin: `${location.origin}/`, here: location.href.split("#")[0] };
   if (walk.front.length) {
     printKids(walk.front, 0, print);
     if (walk.modal && !walk.full) {
@@ -59,7 +59,7 @@ function tidy(run) {
   for (const part of out) {
     if (part.kind !== "text") { shown.push(part); continue; }
     const text = clean(part.text);
-    if (text) shown.push({ ...part, text });
+    if (text) shown.push(text === part.text ? part : { ...part, text });
   }
   return shown;
 }
@@ -218,7 +218,7 @@ function itemHead(item, print) {
   if (item.name) text += ` ${quote(cut(item.name, LONG_NAME + 20))}${item.act ? saidOfSign(el, item.name) : ""}`;
   else if (item.act && !item.kids.length) {
     const hint = hintOf(el);
-    const shape = el instanceof SVGElement && role === "clickable" || (!hint && item.soft) ? shapeHint(el, item.rect) : "";
+    const shape = el instanceof SVGElement && role === "clickable" || (!hint && item.soft) ? shapeHint(el, boxOf(item.at)) : "";
     if (shape || hint) text += ` <${[hint, shape].filter(Boolean).join(" ")}>`;
   }
   if (item.size) text += ` <${item.size}>`;
@@ -243,7 +243,7 @@ function itemTail(item, print) {
     if (VALUED.has(role) || role === "file" || role === "color") text += valuePart(el, role, item);
     for (const state of statesOf(el, role, print.walk.focused)) text += ` ${state}`;
     if (role === "combobox" || role === "listbox") text += optionsPart(el, print);
-    if (role === "link") text += targetPart(el);
+    if (role === "link") text += targetPart(el, print);
     if (item.control) text += ` for ${roleOf(item.control)} ${checkedState(item.control, roleOf(item.control))}`.trimEnd();
   } else if (item.kind === "box" || item.kind === "row") {
     for (const state of statesOf(el, role, print.walk.focused)) text += ` ${state}`;
@@ -273,12 +273,10 @@ function optionsPart(el, print) {
   return names.length ? ` options: ${names.join(" | ")}${all.length > shown ? ` …(${all.length - shown} more)` : ""}` : "";
 }
 const hrefOf = getter(HTMLAnchorElement.prototype, "href");
-function targetPart(el) {
+function targetPart(el, { origin, here }) {
   if (!(el instanceof HTMLAnchorElement)) return "";
   const href = hrefOf(el);
   if (!href || href.startsWith("javascript:")) return "";
-  const origin = location.origin + "/";
-  const here = location.href.split("#")[0];
   let text = href;
   if (href.startsWith(`${here}#`) || href === here) return "";   // a place on this page: the name says as much
   else if (href.startsWith(origin)) text = href.slice(origin.length - 1);

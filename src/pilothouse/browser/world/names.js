@@ -6,14 +6,17 @@
 const NAME_NODES = 3000;
 const NAME_DEPTH = 80;
 let nameCache = null;
+let calls = 0;
 
 // One call of the daemon = one cache: nothing on the page can change meanwhile.
 function withNames(work) {
   if (nameCache) return work();
-  nameCache = new WeakMap();
+  calls++;
+  roleCache = new Map();
+  nameCache = new Map();
   labelMaps = new Map();
   pseudoRules = undefined;
-  try { return work(); } finally { nameCache = labelMaps = pseudoRules = null; }
+  try { return work(); } finally { nameCache = roleCache = labelMaps = pseudoRules = null; }
 }
 
 function nameOf(el) {
@@ -25,7 +28,7 @@ function nameOf(el) {
   return name;
 }
 
-function nameStep(el, trip, mode, depth) {
+function nameStep(el, trip, mode, depth, style) {
   if (trip.left-- <= 0) return "";
   if (!mode.referenced) {
     const labelled = namesOfIds(el, trip, depth);
@@ -41,7 +44,7 @@ function nameStep(el, trip, mode, depth) {
   const native = nativeName(el, role, trip, mode, depth);
   if (native.trim()) return native;
   if (!mode.top || NAMED_BY_CONTENT.has(role)) {
-    const content = contentText(el, trip, mode, depth);
+    const content = contentText(el, trip, mode, depth, style);
     if (content.trim()) return content;
   }
   if (role === "none" && mode.top) return "";
@@ -139,22 +142,26 @@ function tooltipName(el, role) {
 }
 
 // The text of an element's content as a name: generated text too, hidden parts not, blanks where boxes end.
-function contentText(el, trip, mode, depth) {
+function contentText(el, trip, mode, depth, own = getComputedStyle(el)) {
   if (trip.seen.has(el)) return "";
   if (depth > NAME_DEPTH) return textContentOf(el).slice(0, 500);
   trip.seen.add(el);
   const open = tagOf(el) !== "details" || hasAttr(el, "open");
-  const own = getComputedStyle(el);
-  const muted = !mode.hidden && own.visibility !== "visible";
-  const transform = own.textTransform;
   const tree = attr(el, "role") === "treeitem";
-  let out = pseudoText(el, "::before");
+  const within = { top: false, referenced: mode.referenced, hidden: mode.hidden };
+  const pseudo = mayHavePseudo(el);
+  let drawn = "";                            // how its own texts are, once there is one
+  let out = pseudo ? pseudoText(el, "::before") : "";
   const kids = kidsOf(el);
   for (const owned of ownedBy(el)) kids.push(owned);
   for (const kid of kids) {
     if (trip.left-- <= 0) break;
     const type = typeOf(kid);
-    if (type === 3) { if (!muted) out += transformed(dataOf(kid), transform); continue; }
+    if (type === 3) {
+      drawn = drawn || (!mode.hidden && own.visibility !== "visible" ? "muted" : own.textTransform);
+      if (drawn !== "muted") out += transformed(dataOf(kid), drawn);
+      continue;
+    }
     if (type !== 1) continue;
     const tag = tagOf(kid);
     if (tag === "br") { out += " "; continue; }
@@ -163,11 +170,11 @@ function contentText(el, trip, mode, depth) {
     const style = getComputedStyle(kid);
     const display = style.display;
     if (!mode.hidden && (display === "none" || attr(kid, "aria-hidden") === "true")) continue;
-    const piece = nameStep(kid, trip, { top: false, referenced: mode.referenced, hidden: mode.hidden }, depth + 1);
+    const piece = nameStep(kid, trip, within, depth + 1, style);
     const apart = !(display === "inline" || display === "contents" || display === "none") || tag === "img" || WIDGETS.has(roleOf(kid)) && tag !== "a";
     out += apart ? ` ${piece} ` : piece;
   }
-  return out + pseudoText(el, "::after");
+  return pseudo ? out + pseudoText(el, "::after") : out;
 }
 // As it is drawn, and as Chromium tells assistive technology.
 function transformed(text, how) {

@@ -50,7 +50,6 @@ function selectorsIn(rules, found) {
 // Text that CSS adds. `content: url(x) / "alt"` speaks its alternative; counters and images say nothing.
 const STRINGS = /"((?:[^"\\]|\\.)*)"/g;
 function pseudoText(el, which) {
-  if (!mayHavePseudo(el)) return "";
   const style = getComputedStyle(el, which);
   const content = style.content;
   if (content === "none" || content === "normal" || content === "" || style.display === "none") return "";

@@ -22,6 +22,7 @@ const refs = (() => {
   // Each time an element is printed its memory is renewed: names change while the element stays.
   function of(el) {
     let n = numbers.get(el);
+    if (n && nameCache && (memory.get(n) || {}).call === calls) return n;
     if (!n || n <= last - MAX) {
       n = ++last;
       drop(n - MAX);
@@ -31,7 +32,8 @@ const refs = (() => {
     }
     held[0].push(el);
     const parent = parentOf(el);
-    memory.set(n, { role: roleOf(el), name: callOf(el), tag: tagOf(el), parent: parent ? new WeakRef(parent) : null, kids: parent ? familyOf(parent) : 0, seen: moment });
+    const family = parent && familyOf(parent);
+    memory.set(n, { role: roleOf(el), name: callOf(el), tag: tagOf(el), parent: family && family.parent, kids: family ? family.count : 0, seen: moment, call: calls });
     return n;
   }
   // The oldest of too many: whoever still has that number hears that it is stale, and its element gets a new one.
@@ -44,11 +46,12 @@ const refs = (() => {
   // Once for each look: who stands there now can never be the one that replaced another that stands there too.
   function familyOf(parent) {
     const known = families.get(parent);
-    if (known && known.moment === moment) return known.count;
+    if (known && known.moment === moment) return known;
     const kids = elementsIn(parent);
     for (const kid of kids) if (!stood.has(kid)) stood.set(kid, moment);
-    families.set(parent, { moment, count: kids.length });
-    return kids.length;
+    const family = { parent: known ? known.parent : new WeakRef(parent), moment, count: kids.length };
+    families.set(parent, family);
+    return family;
   }
   function get(n) {
     const ref = elements.get(n);

@@ -49,7 +49,14 @@ function isEditingHost(el) {
 const isNamedByAuthor = (el) =>
   (hasAttr(el, "aria-label") && attr(el, "aria-label").trim() !== "") || hasAttr(el, "aria-labelledby") || !!(attr(el, "title") || "").trim();
 
+let roleCache = null;
 function roleOf(el) {
+  if (roleCache === null) return readRole(el);
+  let role = roleCache.get(el);
+  if (role === undefined) roleCache.set(el, role = readRole(el));
+  return role;
+}
+function readRole(el) {
   const given = attr(el, "role");
   if (given) {
     for (const word of given.toLowerCase().split(/\s+/)) {
@@ -117,8 +124,9 @@ function isSummary(el) {
 const nextElementOf = getter(Element.prototype, "nextElementSibling");
 
 // A cell is a cell of the nearest table, unless that table was declared to be something else.
+const TABLES = "table,[role=grid],[role=treegrid],[role=table]";
 function tablePart(el, plain, inGrid) {
-  const table = closest(el, "table,[role=grid],[role=treegrid],[role=table]");
+  const table = closest(el, TABLES);
   if (!table) return "generic";
   const role = (attr(table, "role") || "").trim();
   if (role === "grid" || role === "treegrid") return inGrid;

@@ -2,21 +2,29 @@
 // Above: the daemon (browser/snapshot.py). Below: tree.js, lines.js.
 
 ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin = 200 } = {}) => withNames(() => {
+  ph.watch();
   refs.newMoment();
   let root = bodyOf(document) || htmlOf(document);
   if (scope) {
     root = refs.get(scope);
     if (!root || !connectedOf(root)) return { error: "stale" };
   }
-  if (!root) return { lines: [], above: 0, below: 0, frames: [], hosts: [], title: "", url: location.href, changes: changes() };
+  if (!root) return { lines: [], above: 0, below: 0, frames: [], hosts: [], title: "", url: location.href };
   const walk = buildTree({ root, full: full || !!scope, margin });
   const lines = printTree(walk, { interactive, depth });
   const printed = (n) => lines.some(([, text]) => text.includes(refs.mark(n)));
   return {
-    lines: lines.map(([at, text]) => [at, text]), above: walk.above, below: walk.below,
+    lines: lines.map((line) => [line[0], line[1]]), above: walk.above, below: walk.below,
     frames: walk.frames.map((el) => refs.of(el)).filter(printed), hosts: walk.hosts.map((el) => refs.of(el)),
-    title: clean(titleOf(document)), url: location.href, changes: changes(),
+    title: clean(titleOf(document)), url: location.href,
   };
+});
+
+// A small walk for nothing, while nobody waits for it: what has run before is compiled, and knows what it will meet.
+ph.rehearse = () => withNames(() => {
+  ph.watch();
+  const root = bodyOf(document);
+  if (root) printTree(buildTree({ root, full: false, margin: 0, dry: true }));
 });
 
 // The element behind a ref, for CDP calls that need an object (DOM.describeNode, file inputs).

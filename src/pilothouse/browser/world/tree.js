@@ -6,6 +6,7 @@ const BREAK = { kind: "break" };
 const MAX_LEVEL = 500;    // of recursion; deeper content waits in a queue, so no page overflows the stack
 const MAX_NEST = 40;      // of printed structure
 const MAX_NODES = 300000;
+const DRY_NODES = 150;
 const LONG_NAME = 140;    // a control whose content is longer is printed with its content beneath
 const LEAVES = words("input select textarea iframe frame canvas video audio progress meter img object embed");
 const BOXES = words("banner complementary contentinfo main navigation search form region dialog alertdialog table grid treegrid menu tree listbox feed application");
@@ -16,11 +17,13 @@ const CELLS = words("cell gridcell columnheader rowheader");
 const KEEPS = words("img heading gridcell row columnheader rowheader canvas video audio iframe");
 const COUNTED = "a[href],button,input:not([type=hidden]),select,textarea,summary,h1,h2,h3,h4,h5,h6,p,li,td,[role=button],[role=link],[role=tab],[role=option],[role=menuitem],[onclick],[tabindex]";
 
-function buildTree({ root, full, margin }) {
+function buildTree({ root, full, margin, dry = false }) {
   const m = full ? 1e9 : margin;
-  const view = { left: -m, top: -m, right: innerWidth + m, bottom: innerHeight + m };
+  // Asked for once: each time the window tells its size it looks whether the page has to be laid out anew.
+  const screen = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
+  const view = { left: -m, top: -m, right: screen.right + m, bottom: screen.bottom + m };
   const walk = {
-    full, margin: m, view, must: full ? null : hitElements(), focused: focusedElement(), backdrops: new Map(),
+    full, dry, most: dry ? DRY_NODES : MAX_NODES, margin: m, screen, view, must: full ? null : hitElements(), focused: focusedElement(), backdrops: new Map(),
     above: 0, below: 0, acts: 0, nodes: 0, frames: [], hosts: [], front: [], queue: [], layers: [], tested: [], modal: modalDialog(),
   };
   const kids = [];
@@ -31,15 +34,17 @@ function buildTree({ root, full, margin }) {
     visit(node, at, out, 0, walk);
     walk.queue[i] = null;
   }
-  for (const item of walk.tested) item.covered = isCovered(item, walk.layers);
+  if (walk.layers.length) for (const item of walk.tested) item.covered = isCovered(item, walk);
   walk.kids = kids;
   return walk;
 }
 
 // Only a positioned box can lie over what is not its own: without one at the same place no hit test is paid.
-function isCovered({ el, rect }, layers) {
-  const x = (Math.max(rect.left, 0) + Math.min(rect.right, innerWidth)) / 2;
-  const y = (Math.max(rect.top, 0) + Math.min(rect.bottom, innerHeight)) / 2;
+function isCovered({ el, at }, { layers, screen }) {
+  const rect = boxOf(at);
+  if (isEmpty(rect) || outside(rect, screen) || outside(rect, at.ctx.clip)) return false;
+  const x = (Math.max(rect.left, 0) + Math.min(rect.right, screen.right)) / 2;
+  const y = (Math.max(rect.top, 0) + Math.min(rect.bottom, screen.bottom)) / 2;
   for (const [layer, box] of layers) {
     if (x < box.left || x > box.right || y < box.top || y > box.bottom || layer === el || containsNode(layer, el)) continue;
     return coverOf(el, rect) !== null;
@@ -75,9 +80,9 @@ function meet(clip, rect, margin) {
 }
 
 // A box outside the clip whose overflow reaches back in is not skipped (a 100vh wrapper of a long page).
-function isElsewhere(el, rect, clip) {
+function isElsewhere(el, rect, clip, height) {
   if (!outside(rect, clip)) return false;
-  if (rect.height < innerHeight * 0.4) return true;
+  if (rect.height < height * 0.4) return true;
   const reach = {
     left: rect.left, top: rect.top, right: Math.max(rect.right, rect.left + scrollWidthOf(el)),
     bottom: Math.max(rect.bottom, rect.top + scrollHeightOf(el)),
@@ -94,7 +99,7 @@ function leaveOut(el, rect, ctx, walk) {
 function visit(node, ctx, out, level, walk) {
   const type = typeOf(node);
   if (type === 3) { addText(node, ctx, out, walk); return; }
-  if (type !== 1 || walk.nodes++ > MAX_NODES) return;
+  if (type !== 1 || walk.nodes++ > walk.most) return;
   const tag = tagOf(node);
   if (SILENT.has(tag)) return;
   if (tag === "br") { out.push({ kind: "text", text: " ", hidden: false, el: null }); return; }
@@ -114,7 +119,7 @@ function visitElement(el, tag, ctx, out, level, walk) {
   let rect = null;
   if (!walk.full && !ctx.inside && tag !== "body" && tag !== "html") {
     rect = rectOf(el);
-    if (rect.width > 0 && rect.height > 0 && tag !== "thead" && !walk.must.has(el) && isElsewhere(el, rect, ctx.clip)) {
+    if (rect.width > 0 && rect.height > 0 && tag !== "thead" && !walk.must.has(el) && isElsewhere(el, rect, ctx.clip, walk.screen.bottom)) {
       const lost = rect.right + scrollX <= 0 || rect.bottom + scrollY <= 0;
       if (!lost || ctx.scroller) { leaveOut(el, rect, ctx, walk); return; }
     }
@@ -122,8 +127,9 @@ function visitElement(el, tag, ctx, out, level, walk) {
   if (tag === "map") { visitAreas(el, ctx, out, walk); return; }
   const style = getComputedStyle(el);
   const display = style.display;
-  if (display === "none" || hasAttr(el, "inert")) return;
-  const inner = insideOf(el, tag, style, rect, ctx, walk);
+  const plain = !hasAttrs(el);
+  if (display === "none" || (!plain && hasAttr(el, "inert"))) return;
+  const inner = insideOf(el, tag, style, display, plain, rect, ctx, walk);
   const inline = display.startsWith("inline") || display === "contents";
   if (!inline) out.push(BREAK);
   const item = makeItem(el, tag, style, inner.rect, ctx, inner, walk);
@@ -131,20 +137,24 @@ function visitElement(el, tag, ctx, out, level, walk) {
   if (item) item.block = !inline;
   const kids = item ? item.kids : out;
   if (!item || !item.leaf) {
-    if (style.contentVisibility !== "hidden") visitKids(el, tag, inner, kids, level, walk);
-    if (inner.mayHost || tag.includes("-")) mayHide(el, tag, style, inner.rect || rectOf(el), walk);
+    if (!mayHideKids(display) || style.contentVisibility !== "hidden") visitKids(el, tag, inner, kids, level, walk);
+    if (inner.mayHost || tag.includes("-")) mayHide(el, tag, style, inner.rect, walk);
   }
   if (item) finishItem(item, ctx, out, walk);
   if (!inline) out.push(BREAK);
 }
 
+// Only boxes that can be sized without their content can hide it by content-visibility.
+const mayHideKids = (display) => display !== "inline" && !display.startsWith("table-row");
+
 function visitKids(el, tag, inner, kids, level, walk) {
   const shut = tag === "details" && !openDetailsOf(el);
-  const list = kidsOf(el);
   const root = shadowOf(el);
+  const list = kidsOf(el, root);
   if (root) watchRoot(root);
   let own = list.length === 0;
   for (const kid of list) if (typeOf(kid) === 3) { own = true; break; }
+  own = own && mayHavePseudo(el);
   if (own) addPseudo(el, "::before", inner, kids);
   const [from, to] = !walk.full && list.length > 40 ? nearPart(list, inner, walk) : [0, list.length];
   for (let i = 0; i < list.length; i++) {
@@ -182,9 +192,11 @@ function nearPart(list, ctx, walk) {
 }
 
 // What children inherit from this element.
-function insideOf(el, tag, style, rect, ctx, walk) {
+function insideOf(el, tag, style, display, plain, rect, ctx, walk) {
   const position = style.position;
-  const overflow = style.overflowY;
+  const overflow = display === "inline" ? "visible" : style.overflowY;
+  const cursor = style.cursor;
+  const height = walk.screen.bottom;
   const page = tag === "body" || tag === "html";
   let clip = ctx.clip, outer = ctx.outer, scroller = ctx.scroller, inside = ctx.inside, scrolls = false;
   if (position !== "static" || (overflow !== "visible" && !page)) rect = rect || rectOf(el);
@@ -198,14 +210,14 @@ function insideOf(el, tag, style, rect, ctx, walk) {
     if (!walk.full) { clip = meet(clip, rect, scrolls ? walk.margin / 2 : 0); inside = false; }
   }
   if (position !== "static") outer = clip;
-  if (sized && !walk.full && !inside && overflow === "visible" && rect.height < innerHeight / 2) {
+  if (sized && !walk.full && !inside && overflow === "visible" && rect.height < height / 2) {
     inside = rect.top >= clip.top && rect.bottom <= clip.bottom && rect.left >= clip.left && rect.right <= clip.right;
   }
   return {
     clip, outer, scroller, scrolls, inside, rect, said: ctx.said, nest: ctx.nest, hush: style.visibility !== "visible",
-    cursor: SPREADS.has(tag) ? ctx.cursor : style.cursor, unseen: ctx.unseen || isUnseen(style, rect, position, overflow),
-    aria: ctx.aria || attr(el, "aria-hidden") === "true", el, style, read: 0,
-    tall: !walk.full && !inside && rect !== null && rect.height > innerHeight * 1.5, mayHost: false,
+    own: cursor, cursor: SPREADS.has(tag) ? ctx.cursor : cursor, unseen: ctx.unseen || isUnseen(style, rect, position, overflow),
+    aria: ctx.aria || (!plain && attr(el, "aria-hidden") === "true"), plain, el, style, read: 0,
+    tall: !walk.full && !inside && rect !== null && rect.height > height * 1.5, mayHost: false,
     front: ctx.front || el === walk.modal, spread: false,
   };
 }
@@ -246,8 +258,10 @@ function visitAreas(map, ctx, out, walk) {
 // The daemon asks DOM.describeNode(depth 0) for each and hands closed roots to ph.adopt by DOM.resolveNode.
 const asked = new WeakMap();
 const HOST_TAGS = words("article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span");
-function mayHide(el, tag, style, rect, walk) {
-  if (shadowOf(el) || !(tag.includes("-") || HOST_TAGS.has(tag)) || rect.width === 0 || rect.height === 0) return;
+function mayHide(el, tag, style, known, walk) {
+  if (walk.dry || !(tag.includes("-") || HOST_TAGS.has(tag)) || shadowOf(el)) return;
+  const rect = known || rectOf(el);
+  if (rect.width === 0 || rect.height === 0) return;
   // An empty plain element with a picture, or of an icon's size, is an icon.
   if (!tag.includes("-") && (rect.width < 30 || rect.height < 14 || style.backgroundImage !== "none")) return;
   const size = `${Math.round(rect.width)}x${Math.round(rect.height)}`;

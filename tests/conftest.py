@@ -47,7 +47,7 @@ launch._FLAGS = tuple(
 )
 # Every new client would read the system's certificates again, 50 ms each time (M).
 for transport in (httpx._transports.default, httpx2._transports.default):
-    transport.create_ssl_context = functools.cache(transport.create_ssl_context)
+    transport.create_ssl_context = functools.cache(transport.create_ssl_context)  # pyright: ignore
 # All of Chromium gives every site a process of its own; the shell must be told to.
 launch._FLAGS += ("--site-per-process",)
 

@@ -162,13 +162,15 @@ class Gate:
             return own if visit.tool.scope == "OwnSessions" else OwnBrowsers(self._sessions, own)
         began = asyncio.get_running_loop().time()
         limit.reschedule(began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S)
-        visit.session, visit.is_new = await own.find(getattr(args, "session", ""))
+        visit.session, visit.is_new = await own.find(getattr(args, "session", ""), visit.call.progress)
         limit.reschedule(
             began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S
         )  # the session's own, now it is known
         if visit.tool.scope == "Session":
             return visit.session
-        visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
+        visit.tab = await visit.session.tab(
+            getattr(args, "tab", ""), opens=visit.tool.opens, progress=visit.call.progress
+        )
         return visit.tab
 
     def offered(self) -> OwnDebug:
@@ -412,6 +414,7 @@ def _told_of(session: Session) -> dict[str, Any]:
         "browser": session.options.browser,
         "profile": session.options.profile,
         "mode": session.options.mode,
+        "limits": session.limits,
         "tabs": [clean(tab.url) for tab in session.tabs],
         "age_s": int(time.time() - session.opened_at),
     })  # fmt: skip

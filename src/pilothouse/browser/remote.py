@@ -1,7 +1,7 @@
 """Browsers on other machines: each session has a context of its own in one, and nothing else of it is touched.
 
-Above: sessions. Below: browser, courier; how to reach a browser, and how to open a gateway for it, are handed in. A
-browser of which nothing is heard any more is given up, so that nobody waits longer than a call may take.
+Above: sessions. Below: browser, courier, queue; how to reach a browser, and how to open a gateway for it, are handed
+in. A browser of which nothing is heard any more is given up, so that nobody waits longer than a call may take.
 """
 
 import asyncio
@@ -10,13 +10,15 @@ import itertools
 import logging
 import re
 import time
-from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from pilothouse.browser import courier
 from pilothouse.browser.browser import Browser, Context, Gateway
+from pilothouse.browser.queue import Progress, Queue
 from pilothouse.browser.shared import NoGateway
 from pilothouse.cdp.connection import Connection, ProtocolError
 from pilothouse.errors import Failure
@@ -28,9 +30,7 @@ IDLE_TURNS = 10  # of these, while nobody waits for anything
 OVERDUE_S = 3.0  # a call that ends its wait now was waiting for a browser that is not there
 SILENCE_S = 15.0  # after which it is given up: a Grid that starts eight browsers on two cores was silent for eight (M)
 START_S = 20.0
-TELL_EVERY_S = 1.0
-SPARE_S = 30.0  # for so long a browser that came after its caller had gone waits for the next
-LINGER_S = 30.0  # and one that sessions share, when the last of them has left
+LINGER_S = 30.0  # for so long a browser that sessions share stays when the last of them has left
 UNHELD = (
     "this browser runs elsewhere and goes out by itself: the policy holds for what agents do and for the documents of "
     "their tabs; what pages load, their sockets and workers, and names that lead into private networks pass"
@@ -38,8 +38,6 @@ UNHELD = (
 HELD = "this browser runs elsewhere, and goes out through the gateway here: localhost is the machine of Pilothouse"
 _GUID = re.compile(r"[0-9a-fA-F-]{8,64}")
 _DATA_DIR = re.compile(r"--user-data-dir=(.*?)(?= --|$)")
-
-Progress = Callable[[float, float | None, str], Awaitable[None]]
 
 
 class Far(Protocol):
@@ -59,7 +57,7 @@ class Source(Protocol):
     @property
     def share(self) -> bool: ...
     async def connect(self) -> Far: ...
-    async def standing(self) -> str:
+    def standing(self) -> Coroutine[Any, Any, str]:
         """What who waits for it is told."""
         ...
 
@@ -262,16 +260,12 @@ class RemoteContext(Context):
 
 
 class Remotes:
-    """The browsers elsewhere that agents work in now. `sources` says which there are, by name; it may change.
-
-    Who stops waiting loses no place in a queue: the next who wants a browser of that source takes it over.
-    """
+    """The browsers elsewhere that agents work in now. `sources` says which there are, by name; it may change."""
 
     def __init__(self, sources: Callable[[], Mapping[str, Source]], abroad: OpenAbroad | None = None) -> None:
         self._sources = sources
         self._abroad = abroad
-        self._shared: dict[Source, asyncio.Task[RemoteBrowser]] = {}
-        self._left: dict[Source, deque[asyncio.Task[RemoteBrowser]]] = {}
+        self._queues: dict[Source, Queue[RemoteBrowser]] = {}
         self._every: set[RemoteBrowser] = set()
         self._coming: Counter[str] = Counter()
         self._closing = False
@@ -299,7 +293,7 @@ class Remotes:
         if source is None or self._closing:
             raise Failure("browser_gone", f"the endpoint {name} is not there any more", suggestions=["open_session"])
         self._check(wish)
-        browser = await (self._shared_browser(source, progress) if source.share else self._own(source, progress))
+        browser = await self._queue(source).take(progress)
         with browser.kept():
             gateway, proxy = await self._way_out(wish)
             try:
@@ -314,11 +308,6 @@ class Remotes:
             raise
         return context
 
-    @property
-    def waiting(self) -> int:
-        """How many browsers were asked for and have not come."""
-        return self._coming.total()
-
     def places(self) -> list[Place]:
         """Where there are browsers, or will be."""
         running = [one for one in self._every if one.usable]
@@ -331,9 +320,8 @@ class Remotes:
     async def close(self) -> None:
         """Give all of them back."""
         self._closing = True
-        waiting = [*self._shared.values(), *(task for left in self._left.values() for task in left)]
-        for task in waiting:
-            task.cancel()
+        for queue in self._queues.values():
+            queue.close()
         await asyncio.gather(*(browser.release() for browser in self._every), return_exceptions=True)
 
     def _check(self, wish: Wish) -> None:
@@ -352,55 +340,13 @@ class Remotes:
         gateway, host = await self._abroad(upstream=wish.proxy, allowed=wish.allowed)
         return gateway, f"socks5://{host}:{gateway.port}"
 
-    async def _shared_browser(self, source: Source, progress: Progress | None) -> RemoteBrowser:
-        task = self._shared.get(source)
-        if task is None or (task.done() and not _is_up(task)):
-            task = self._shared[source] = asyncio.create_task(self._connected(source))
-        if task.done():  # at once: it may be about to be let go
-            return task.result()
-        return await self._awaited(source, task, progress)
-
-    async def _own(self, source: Source, progress: Progress | None) -> RemoteBrowser:
-        left = self._left.setdefault(source, deque())
-        task = next((one for one in left if not one.done() or _is_up(one)), None)
-        if task is None:
-            task = asyncio.create_task(self._connected(source))
-        else:
-            left.remove(task)
-        try:
-            return await self._awaited(source, task, progress)
-        except asyncio.CancelledError:
-            if not self._closing:
-                left.append(task)
-                task.add_done_callback(lambda one: self._spare(left, one))
-            raise
-
-    def _spare(self, left: "deque[asyncio.Task[RemoteBrowser]]", task: "asyncio.Task[RemoteBrowser]") -> None:
-        """It came, and nobody waits for it. If nobody does soon, it goes back."""
-
-        def drop() -> None:
-            if task in left:
-                left.remove(task)
-                if _is_up(task):
-                    task.result().release()
-
-        if task.cancelled() or task.exception():
-            drop()
-        else:
-            asyncio.get_running_loop().call_later(SPARE_S, drop)
-
-    async def _awaited(
-        self, source: Source, task: "asyncio.Task[RemoteBrowser]", progress: Progress | None
-    ) -> RemoteBrowser:
-        began = asyncio.get_running_loop().time()
-        while not (await asyncio.wait({task}, timeout=TELL_EVERY_S if progress else None))[0]:
-            if progress:
-                standing = await source.standing()
-                with contextlib.suppress(Failure):
-                    await progress(asyncio.get_running_loop().time() - began, None, standing)
-        if task.cancelled():
-            raise Failure("browser_gone", "the daemon is stopping")
-        return task.result()
+    def _queue(self, source: Source) -> Queue[RemoteBrowser]:
+        """That of the source; those of sources that are no more go when nobody is in them."""
+        known = set(self._sources().values())
+        self._queues = {one: queue for one, queue in self._queues.items() if one in known or not queue.idle}
+        if source not in self._queues:
+            self._queues[source] = Queue(partial(self._connected, source), source.standing, share=source.share)
+        return self._queues[source]
 
     async def _connected(self, source: Source) -> RemoteBrowser:
         self._coming[source.name] += 1
@@ -413,7 +359,7 @@ class Remotes:
         browser.connection.closed.add_done_callback(lambda _: self._every.discard(browser))
         try:
             await browser.start()
-        except (Failure, ProtocolError, TimeoutError) as error:
+        except Exception as error:  # what it answers may be anything
             browser.release()
             why = str(error) or f"it did not answer in {START_S:g} s"
             raise Failure(
@@ -427,10 +373,6 @@ class Remotes:
         if source.share:
             browser.linger()  # who asked for it may have left
         return browser
-
-
-def _is_up(task: "asyncio.Task[RemoteBrowser]") -> bool:
-    return task.done() and not task.cancelled() and not task.exception() and task.result().usable
 
 
 _held: set[asyncio.Task[None]] = set()

@@ -81,7 +81,7 @@ async def open_session(
         except BaseException:
             await sessions.close(session)
             raise
-    limits = session.context.limits
+    limits = session.limits
     return Result(f"opened session {session.id}" + (f"; {limits}" if limits else ""), Opened(session.id, limits))
 
 
@@ -96,6 +96,7 @@ async def list_sessions(sessions: OwnSessions) -> Result[Listed]:
             "profile": one.options.profile,
             "tabs": [tab.url for tab in one.tabs],
             "age_s": int(now - one.opened_at),
+            **({"limits": one.limits} if one.limits else {}),
         }
         for one in own
     ]

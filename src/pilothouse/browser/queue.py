@@ -1,6 +1,6 @@
 """The waiting for browsers of one source: who asks, who is served, who is told how long it may take.
 
-Above: remote; sessions pass the progress of whoever waits. Below: nothing but asyncio. Who stops waiting loses no place:
+Above: remote; sessions hand in the progress of the call that waits. Below: asyncio. Who stops waiting loses no place:
 the next who wants a browser of that source takes it over, and what comes for nobody is given back.
 """
 

@@ -30,12 +30,19 @@ IDLE_TURNS = 10  # of these, while nobody waits for anything
 OVERDUE_S = 3.0  # a call that ends its wait now was waiting for a browser that is not there
 SILENCE_S = 15.0  # after which it is given up: a Grid that starts eight browsers on two cores was silent for eight (M)
 START_S = 20.0
+BRING_S = 600.0  # for one file
+MAX_BRINGING = 50
 LINGER_S = 30.0  # for so long a browser that sessions share stays when the last of them has left
 UNHELD = (
     "this browser runs elsewhere and goes out by itself: the policy holds for what agents do and for the documents of "
     "their tabs; what pages load, their sockets and workers, and names that lead into private networks pass"
 )
-HELD = "this browser runs elsewhere, and goes out through the gateway here: localhost is the machine of Pilothouse"
+HELD = (
+    "this browser runs elsewhere, and goes out through the gateway here: localhost is the machine of Pilothouse, and "
+    "is reached only if a rule names it"
+)
+UDP_UNHELD = "; its WebRTC goes out by itself, to any address, because it was not started with {flag}"
+NO_UDP = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 _GUID = re.compile(r"[0-9a-fA-F-]{8,64}")
 _DATA_DIR = re.compile(r"--user-data-dir=(.*?)(?= --|$)")
 
@@ -89,6 +96,7 @@ class RemoteBrowser(Browser):
         self.name = name
         self.share = share
         self.folder = far.downloads
+        self.holds_udp = False  # WebRTC goes past a proxy, unless it was started so that it does not (M)
         self.since = time.time()
         self._asked_at = 0.0
         self._moving_in = 0
@@ -105,8 +113,9 @@ class RemoteBrowser(Browser):
     async def start(self) -> None:
         async with asyncio.timeout(START_S):
             await super().start()
-            if not self.folder:
-                self.folder = await self._own_folder()
+            line = await self._command_line()
+            self.holds_udp = f" {NO_UDP} " in f" {line} "
+            self.folder = self.folder or _folder_beside_data(line)
 
     def release(self) -> "asyncio.Task[None]":
         """Give it back, once."""
@@ -117,17 +126,30 @@ class RemoteBrowser(Browser):
 
     async def open_far_context(self, gateway: Gateway, proxy: str) -> "RemoteContext":
         through: dict[str, Any] = {"proxyServer": proxy, "proxyBypassList": "<-loopback>"} if proxy else {}
+        making = self.root.post("Target.createBrowserContext", disposeOnDetach=True, **through)
         try:
-            reply = await self.root.send("Target.createBrowserContext", disposeOnDetach=True, **through)
+            reply = await asyncio.shield(making)
         except ProtocolError as error:
             raise Failure(
                 "unsupported",
                 f"the browser at {self.name} gives no context of its own to a session ({error.reason[:100]})",
                 suggestions=["use an endpoint of a desktop Chrome or Chromium", 'or browser="isolated"'],
             ) from None
-        context = RemoteContext(self, reply["browserContextId"], gateway, HELD if proxy else UNHELD)
+        except asyncio.CancelledError:  # it may come all the same, and nobody would have it
+            making.add_done_callback(self._dispose_of)
+            raise
+        context = RemoteContext(self, str(reply["browserContextId"]), gateway, self._limits(held=bool(proxy)))
         self._contexts[context.id] = context
         return context
+
+    def _limits(self, *, held: bool) -> str:
+        if not held:
+            return UNHELD
+        return HELD if self.holds_udp else HELD + UDP_UNHELD.format(flag=NO_UDP)
+
+    def _dispose_of(self, making: "asyncio.Future[dict[str, Any]]") -> None:
+        if not making.cancelled() and not making.exception() and (made := making.result().get("browserContextId")):
+            self.root.post("Target.disposeBrowserContext", browserContextId=made)
 
     @contextlib.contextmanager
     def kept(self) -> Generator[None]:
@@ -162,17 +184,11 @@ class RemoteBrowser(Browser):
         else:
             super()._attached(params)
 
-    async def _own_folder(self) -> str:
-        """A place that this browser can write to: beside its own data, and gone with it."""
+    async def _command_line(self) -> str:
         try:
-            told = await self.root.send("SystemInfo.getInfo")
+            return str((await self.root.send("SystemInfo.getInfo")).get("commandLine", ""))
         except ProtocolError:
             return ""
-        found = _DATA_DIR.search(str(told.get("commandLine", "")))
-        if not found or not found[1]:
-            return ""
-        separator = "\\" if "\\" in found[1] else "/"
-        return f"{found[1].strip(chr(34)).rstrip(separator)}{separator}pilothouse-downloads"
 
     def silence(self) -> float:
         """For how many seconds it has owed an answer."""
@@ -203,6 +219,7 @@ class RemoteContext(Context):
         self.limits = limits
         self._remote_browser = browser
         self._bringing: set[asyncio.Task[None]] = set()
+        self._one_at_a_time = asyncio.Lock()
 
     @property
     def remote(self) -> RemoteBrowser:
@@ -238,25 +255,35 @@ class RemoteContext(Context):
             super().download_begins(tab, params)
 
     def download_moves(self, params: dict[str, Any]) -> None:
-        """What is whole over there has yet to come here."""
-        if params["state"] != "completed":
+        """What is whole over there has yet to come here, unless there is no room for it."""
+        if params["state"] != "completed" or params["guid"] in self._over_quota:
             super().download_moves(params)
+        elif not self.downloads.has(params["guid"]):
+            return
+        elif len(self._bringing) >= MAX_BRINGING:
+            self._stays(params, f"{MAX_BRINGING} others are on their way")
         elif not any(task.get_name() == params["guid"] for task in self._bringing):
             task = asyncio.create_task(self._bring(params), name=params["guid"])
             self._bringing.add(task)
             task.add_done_callback(self._bringing.discard)
 
     async def _bring(self, params: dict[str, Any]) -> None:
-        folder = self._remote_browser.folder
-        separator = "\\" if "\\" in folder else "/"
+        far_path = _within(self._remote_browser.folder, params["guid"])
         try:
-            size = await courier.bring(self, f"{folder}{separator}{params['guid']}", self.files, params["guid"])
-        except (Failure, ProtocolError, OSError) as error:
-            if self.owner:
-                self.owner.report("download", "", f"a file stays on the browser's machine: {error}", params["guid"])
-            super().download_moves({**params, "state": "canceled"})
+            async with self._one_at_a_time, asyncio.timeout(BRING_S):
+                size = await courier.bring(self, far_path, self.files, params["guid"])
+        except TimeoutError:
+            self._stays(params, f"it did not come within {BRING_S:g} s")
+        except (Failure, ProtocolError, OSError, LookupError, TypeError, ValueError) as error:
+            self._stays(params, str(error))
         else:
+            self.files.give_back(size)  # who ends a download counts it
             super().download_moves({**params, "receivedBytes": size})
+
+    def _stays(self, params: dict[str, Any], why: str) -> None:
+        if self.owner:
+            self.owner.report("download", "", f"a file stays on the browser's machine: {why}", params["guid"])
+        super().download_moves({**params, "state": "canceled"})
 
 
 class Remotes:
@@ -373,6 +400,18 @@ class Remotes:
         if source.share:
             browser.linger()  # who asked for it may have left
         return browser
+
+
+def _folder_beside_data(command_line: str) -> str:
+    """A place that this browser can write to: beside its own data, and gone with it. Empty: it does not tell."""
+    found = _DATA_DIR.search(command_line)
+    return _within(found[1].strip('"'), "pilothouse-downloads") if found and found[1] else ""
+
+
+def _within(folder: str, name: str) -> str:
+    """As paths are written on the browser's machine."""
+    separator = "\\" if "\\" in folder else "/"
+    return f"{folder.rstrip(separator)}{separator}{name}"
 
 
 _held: set[asyncio.Task[None]] = set()

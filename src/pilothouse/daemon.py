@@ -70,6 +70,7 @@ from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.border import Borders
 from pilothouse.guard.domains import is_outside
+from pilothouse.guard.keepers import Keepers
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.known import known
 from pilothouse.guard.pairing import ORIGIN, Pairing
@@ -191,13 +192,15 @@ async def run(
     keys.look()
     own_ports = {port}
     proxy = _Proxy(settings, file or home / "config.toml", keys, port)
-    sluice = Sluice(settings.network.hosts, own_ports)
+    keepers = Keepers()
+    sluice = Sluice(settings.network.hosts, own_ports, keepers=keepers)
     rulebook = rulebook or Rulebook(home / NAME)
-    policy = Policy(rules or rulebook.read(), own_ports=own_ports)
+    policy = Policy(rules or rulebook.read(), own_ports=own_ports, keepers=keepers)
     asking = settings.approvals
     approvals = Approvals(timeout_s=asking.timeout_s, client_answers=asking.client_answers)
     borders = Borders(policy.view, approvals.ask)
     policy.on_change(borders.changed)
+    keepers.on_change = borders.changed
     audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     approvals.follow(borders.heard)
     approvals.record_in(audit)
@@ -208,8 +211,9 @@ async def run(
     pairing, links = Pairing(home), Links()
     links.expect(one.name for one in pairing.browsers())
     profiles = Profiles(home, file)
-    elsewhere = Elsewhere(secrets.written_out)
-    _configure_elsewhere(elsewhere, settings)
+    elsewhere = Elsewhere(secrets.written_out, holds=bool(settings.sluice.advertise))
+    place_browsers = partial(_configure_elsewhere, elsewhere, keepers)
+    place_browsers(settings)
     remotes = Remotes(elsewhere.sources, _Abroad(sluice, settings) if settings.sluice.advertise else None)
     sessions = _sessions(settings, home, sluice, profiles, borders, fixed, links, remotes)
     sessions.on_closed = approvals.session_closed
@@ -287,7 +291,7 @@ async def run(
         _announce(settings.server.host, port, str(home))
         if file and reread:
             following.append(
-                asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, pace, elsewhere)))
+                asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, pace, place_browsers)))
             )
         following.append(asyncio.create_task(_follow_policy(rulebook, policy, audit)))
         following.append(asyncio.create_task(_follow_keys(keys)))
@@ -497,9 +501,10 @@ class _Abroad:
         return gateway, f"[{host}]" if ":" in host else host
 
 
-def _configure_elsewhere(elsewhere: Elsewhere, settings: Config) -> None:
+def _configure_elsewhere(elsewhere: Elsewhere, keepers: Keepers, settings: Config) -> None:
     """What stands in headers and passwords themselves is as secret as what is registered."""
     elsewhere.configure(settings.endpoints, settings.grid)
+    keepers.replace(url for url in (settings.grid.url, *(one.url for one in settings.endpoints)) if url)
     told = {f"grid {name}": value for name, value in {"password": settings.grid.password}.items()}
     told |= {key: value for one in settings.endpoints for key, value in _secrets_of(one).items()}
     known.know("endpoints", {key: value for key, value in told.items() if len(value) >= 8 and "secret:" not in value})
@@ -557,9 +562,11 @@ async def _follow_policy(rulebook: Rulebook, policy: Policy, audit: Audit) -> No
     await follow_file(rulebook.path, rulebook.read, taken, called="the policy", but="", refused=refused)
 
 
-def _apply(sessions: Sessions, gate: Gate, pace: _Pace, elsewhere: Elsewhere, settings: Config) -> None:
+def _apply(
+    sessions: Sessions, gate: Gate, pace: _Pace, place_browsers: Callable[[Config], None], settings: Config
+) -> None:
     """What a running house can change."""
-    _configure_elsewhere(elsewhere, settings)
+    place_browsers(settings)
     pace.configure(settings.limits.requests_per_minute)
     gate.timing.timeout_ms = settings.limits.tool_timeout_ms
     asking = settings.approvals

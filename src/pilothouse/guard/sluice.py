@@ -375,11 +375,7 @@ class Gateway:
             passable = [address for address in passable if not is_loopback(address)]
         if not passable:
             raise _itself(port)
-        if self._nodes and all(map(is_loopback, passable)) and not any(view.named(host) for view in views):
-            raise _Refused(
-                "denied", f"{host} is Pilothouse's own machine, to a browser elsewhere only if a rule names it"
-            )
-        return passable
+        return passable if not self._nodes else _abroad(views, host, passable)
 
     def _check_leaves(self, far: asyncio.Transport, host: str, port: int, *, kept_here: bool) -> None:
         """This machine has more addresses than loopback: on our own ports the connection itself is judged."""
@@ -404,6 +400,17 @@ class _Refused(Exception):
 def _why_not(views: Sequence[Passage], host: str, address: Address) -> str | None:
     said = [view.address(host, address) for view in views]
     return None if None in said else said[0]
+
+
+def _abroad(views: Sequence[Passage], host: str, addresses: Sequence[Address]) -> list[Address]:
+    """Any program of those machines can speak to a gateway: what listens on loopback here was not meant for them."""
+    if any(view.named(one) for view in views for one in (host, *map(str, addresses))):
+        return list(addresses)
+    if outside := [one for one in addresses if not is_loopback(one)]:
+        return outside
+    raise _Refused(
+        "denied", f"{host} is Pilothouse's own machine, which a browser elsewhere reaches if a rule names it"
+    )
 
 
 def _check_address(views: Sequence[Passage], host: str, address: Address) -> None:

@@ -132,6 +132,11 @@ class Session:
         return self._context.absence() if self._context else None
 
     @property
+    def settled(self) -> bool:
+        """Whether it has got its browser."""
+        return self._context is not None
+
+    @property
     def limits(self) -> str:
         """What the policy cannot hold in its browser."""
         return self._context.limits if self._context else ""

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pilothouse.browser import partings
+from pilothouse.browser import handles, partings
 from pilothouse.browser.border import Border, OpenBorder
 from pilothouse.browser.browser import Context
 from pilothouse.browser.browsers import Browsers, Wish
@@ -110,6 +110,7 @@ class Sessions:
         """`progress` is told where the browser has to be waited for in a queue."""
         if len(self._open) >= self._max_sessions:
             raise self._full()
+        handles.admit(sum(not one.settled for one in self._open.values()))
         self.warden.admit()
         take = self._taking(options)
         session_id = f"s{secrets.token_urlsafe(16)}"

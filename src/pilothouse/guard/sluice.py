@@ -408,9 +408,7 @@ def _abroad(views: Sequence[Passage], host: str, addresses: Sequence[Address]) -
         return list(addresses)
     if outside := [one for one in addresses if not is_loopback(one)]:
         return outside
-    raise _Refused(
-        "denied", f"{host} is Pilothouse's own machine, which a browser elsewhere reaches if a rule names it"
-    )
+    raise _Refused("denied", f"{host} is Pilothouse's own machine, which browsers elsewhere reach if a rule names it")
 
 
 def _check_address(views: Sequence[Passage], host: str, address: Address) -> None:

@@ -47,7 +47,7 @@ from pilothouse.permitting import Permits, early_question, replaced
 from pilothouse.result import Result, clean, clean_tree
 from pilothouse.telling import completed, failed
 from pilothouse.timing import GRACE_S, PROBE_S, Timing, shortened
-from pilothouse.tool import Registry, Step, Tool
+from pilothouse.tool import Progress, Registry, Step, Tool
 
 log = logging.getLogger(__name__)
 
@@ -155,14 +155,14 @@ class Gate:
 
     async def _place(self, visit: Visit, args: msgspec.Struct, limit: asyncio.Timeout) -> Any:
         assert visit.tool
-        own = self.own(visit.call.caller)
+        own = self.own(visit.call.caller, visit.call.progress)
         if not visit.tool.needs_session:
             if visit.tool.scope == "OwnDebug":
                 return self.offered()
             return own if visit.tool.scope == "OwnSessions" else OwnBrowsers(self._sessions, own)
         began = asyncio.get_running_loop().time()
         limit.reschedule(began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S)
-        visit.session, visit.is_new = await own.find(getattr(args, "session", ""), visit.call.progress)
+        visit.session, visit.is_new = await own.find(getattr(args, "session", ""))
         limit.reschedule(
             began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S
         )  # the session's own, now it is known
@@ -294,14 +294,14 @@ class Gate:
 
     # what doors ask besides calls
 
-    def own(self, caller: Caller) -> OwnSessions:
+    def own(self, caller: Caller, progress: Progress | None = None) -> OwnSessions:
         defaults = Options(
             browser=caller.defaults.browser,
             profile=caller.defaults.profile,
             headless=not caller.defaults.headed,
             timeout_ms=self.timing.timeout_ms,
         )
-        return OwnSessions(self._sessions, (caller.key, caller.connection), defaults)
+        return OwnSessions(self._sessions, (caller.key, caller.connection), defaults, progress)
 
     def session_ids(self, caller: Caller) -> list[str]:
         return [session.id for session in self.own(caller).all()]

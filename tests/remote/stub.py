@@ -41,6 +41,8 @@ class Stub:
         self.ending = 200  # the status of its answers to who gives a browser back
         self.says: dict[str, Any] = {}  # a browser's own answers, by method
         self.silent: set[str] = set()
+        self.heard: set[str] = set()
+        self._unsaid: list[tuple[WebSocket, dict[str, Any]]] = []
         self._lines: set[WebSocket] = set()
 
     def app(self) -> Starlette:
@@ -123,17 +125,25 @@ class Stub:
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the second: it was cut
             while True:
                 command = json.loads(await line.receive_text())
-                for frame in self._answers(command):
-                    await line.send_text(json.dumps(frame))
+                self.heard.add(command["method"])
+                if command["method"] in self.silent:
+                    self._unsaid.append((line, command))
+                else:
+                    await self._answer(line, command)
         self._lines.discard(line)
 
-    def _answers(self, command: dict[str, Any]) -> list[dict[str, Any]]:
-        if command["method"] in self.silent:
-            return []
+    async def speak_up(self) -> None:
+        """What was not answered is answered now."""
+        unsaid, self._unsaid = self._unsaid, []
+        for line, command in unsaid:
+            await self._answer(line, command)
+
+    async def _answer(self, line: WebSocket, command: dict[str, Any]) -> None:
         frames = _answers(command)
         if command["method"] in self.says:
             frames[-1]["result"] = self.says[command["method"]]
-        return frames
+        for frame in frames:
+            await line.send_text(json.dumps(frame))
 
 
 def _answers(command: dict[str, Any]) -> list[dict[str, Any]]:

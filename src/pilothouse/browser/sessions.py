@@ -400,12 +400,13 @@ class Sessions:
 
 
 class OwnSessions:
-    """The sessions as one caller sees them."""
+    """The sessions as one caller sees them. `progress` is told where its call has to wait for a browser."""
 
-    def __init__(self, sessions: Sessions, owner: Owner, defaults: Options) -> None:
+    def __init__(self, sessions: Sessions, owner: Owner, defaults: Options, progress: Progress | None = None) -> None:
         self._sessions = sessions
         self.owner = owner
         self.defaults = defaults
+        self._progress = progress
 
     def all(self) -> list[Session]:
         return self._sessions.of(self.owner)
@@ -413,11 +414,11 @@ class OwnSessions:
     def get(self, session_id: str) -> Session:
         return self._sessions.get(self.owner, session_id)
 
-    async def open(self, options: Options, progress: Progress | None = None) -> Session:
-        return await self._sessions.open(self.owner, options, progress)
+    async def open(self, options: Options) -> Session:
+        return await self._sessions.open(self.owner, options, self._progress)
 
-    async def find(self, session_id: str, progress: Progress | None = None) -> tuple[Session, bool]:
-        return await self._sessions.find(self.owner, session_id, self._new, progress)
+    async def find(self, session_id: str) -> tuple[Session, bool]:
+        return await self._sessions.find(self.owner, session_id, self._new, self._progress)
 
     async def options_for(self, browser: str, profile: str, *, headless: bool | None = None) -> Options:
         """The defaults of this caller for a kind of browser; a profile brings its own."""

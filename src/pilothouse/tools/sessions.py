@@ -12,7 +12,7 @@ from pilothouse.browser.sessions import OwnSessions
 from pilothouse.errors import Failure
 from pilothouse.profiles import Size
 from pilothouse.result import Result, counted
-from pilothouse.tool import Access, Progress, TimeoutMs, tool
+from pilothouse.tool import Access, TimeoutMs, tool
 
 
 class Opened(msgspec.Struct, omit_defaults=True):
@@ -54,8 +54,6 @@ async def open_session(
     proxy: Annotated[str, Meta(max_length=2000)] = "",
     storage_state: Annotated[str, Meta(max_length=100)] = "",
     endpoint: Annotated[str, Meta(max_length=100)] = "",
-    *,
-    progress: Progress,
 ) -> Result[Opened]:
     """Open a separate browser session (own cookies, own tabs)."""
     kind = browser or ("remote" if endpoint else "profile" if profile else sessions.defaults.browser)
@@ -74,7 +72,7 @@ async def open_session(
         allowed_domains=tuple(allowed_domains),
         proxy=proxy,
     )
-    session = await sessions.open(options, progress)
+    session = await sessions.open(options)
     if storage_state:
         try:
             await state.load(session, storage_state, asked=False)

@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from pilothouse.browser import sessions
 from pilothouse.browser.usage import processes
@@ -118,8 +118,8 @@ async def test_the_sessions_of_mcp_cdp_are_on_the_grid(home: Path) -> None:
         (home / "config.toml").write_text(f'[grid]\nurl = "{grid.url}"\n')
         line = Process("mcp", "--cdp", "grid", home=home)
         line.send(initialize(), INITIALIZED, call(1, "tools/call", name="list_tabs", arguments={}))
-        answers = [await asyncio.to_thread(line.read) for _ in range(2)]
-        (answer,) = [one for one in answers if one.get("id") == 1]
+        while (answer := await asyncio.to_thread(line.read)).get("id") != 1:
+            pass
         assert "runs elsewhere" in answer["result"]["structuredContent"]["limits"]
         assert len(grid.sessions) == 1
         line.end()
@@ -177,7 +177,8 @@ async def test_headers_are_on_the_wire(tmp_path: Path, scheme: str) -> None:
 def certificate(tmp_path: Path) -> Path:
     """Of `localhost`, trusted by nobody yet."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    ident = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     now = datetime.datetime.now(datetime.UTC)
     made = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
@@ -185,6 +186,8 @@ def certificate(tmp_path: Path) -> Path:
         .not_valid_after(now + datetime.timedelta(days=1))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(ident, critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(ident), critical=False)
         .sign(key, hashes.SHA256())
     )
     formats = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

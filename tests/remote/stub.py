@@ -41,7 +41,7 @@ class Stub:
         self.ending = 200  # the status of its answers to who gives a browser back
         self.says: dict[str, Any] = {}  # a browser's own answers, by method
         self.silent: set[str] = set()
-        self.heard: set[str] = set()
+        self.heard: dict[str, dict[str, Any]] = {}  # what was asked of its browsers last, by method
         self._unsaid: list[tuple[WebSocket, dict[str, Any]]] = []
         self._lines: set[WebSocket] = set()
 
@@ -125,7 +125,7 @@ class Stub:
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the second: it was cut
             while True:
                 command = json.loads(await line.receive_text())
-                self.heard.add(command["method"])
+                self.heard[command["method"]] = command.get("params", {})
                 if command["method"] in self.silent:
                     self._unsaid.append((line, command))
                 else:

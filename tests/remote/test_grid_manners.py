@@ -19,11 +19,14 @@ from cryptography.x509.oid import NameOID
 from pilothouse.browser import sessions
 from pilothouse.browser.usage import processes
 from pilothouse.browser.warden import Bounds
-from pilothouse.call import Defaults
-from pilothouse.config import Endpoint, Grid
-from pilothouse.providers.grid import NO_UDP, GridSource
+from pilothouse.call import Call, Caller, Defaults
+from pilothouse.cdp.flags import NO_UDP
+from pilothouse.config import Config, Endpoint, Grid
+from pilothouse.config import Sluice as Gateways
+from pilothouse.providers.grid import GridSource
 from tests.browser.looking import fails
-from tests.house import House
+from tests.daemon_here import daemon_here
+from tests.house import Agent, House
 from tests.processes import INITIALIZED, Process, call, initialize, kill_daemon
 from tests.promises import promise
 from tests.remote.afar import furnished
@@ -240,6 +243,44 @@ async def test_browsers_behind_a_gateway_are_asked_to_send_no_udp_past_it(
         before = capabilities.get(key, {})
         assert held[key] == {**before, "args": [*before.get("args", []), NO_UDP]}
         assert unheld == {"browserName": "chrome", **capabilities}
+
+
+@promise("D04")
+async def test_the_daemon_s_own_gateways(home: Path) -> None:
+    """As it opens them itself: the browser is told where, and asked to go out by no other way."""
+    gateways = Gateways(advertise="pilothouse.internal", nodes=["127.0.0.0/8"], listen="127.0.0.1")
+    async with stub_grid(1) as grid, daemon_here(home, Config(grid=Grid(grid.url), sluice=gateways)) as here:
+        here.decide = lambda question: None
+        opened = await here.gate.call(Call("open_session", {"browser": "remote"}, Caller("default", "c", "mcp")))
+        assert "through the gateway" in opened.data["limits"]
+        told = grid.heard["Target.createBrowserContext"]
+        assert told["proxyServer"].startswith("socks5://pilothouse.internal:")
+        assert NO_UDP in grid.wanted[0]["goog:chromeOptions"]["args"]
+
+
+@promise("D05")
+async def test_the_daemon_s_own_sessions_do_not_reach_the_grid(home: Path, site: PageServer) -> None:
+    async with stub_grid(1) as grid, daemon_here(home, Config(grid=Grid(grid.url))) as here:
+        here.decide = lambda question: None
+        agent = Agent(here.gate, Caller("default", "c", "mcp"))
+        failure = await fails(agent, "denied", "navigate", url=f"{grid.url}/json/version")
+        assert "where browsers elsewhere are had from" in failure.message
+        await agent.call("navigate", url=site.url("small.html"))
+        script = "return await fetch(args[0], {mode: 'no-cors'}).then(() => 'came', () => 'held')"
+        for url in (grid.url, grid.url.replace("127.0.0.1", "localhost")):
+            told = await agent.call("evaluate_js", expression=script, args=[f"{url}/json/version"])
+            assert told["value"] == "held"
+        assert grid.headers == []
+
+
+async def test_a_key_among_the_capabilities_is_written_out(tmp_path: Path) -> None:
+    async with stub_grid(1) as grid:
+        house = furnished(tmp_path, grid=Grid(grid.url, capabilities={"cloud:options": {"keys": ["secret:cloud"]}}))
+        house.secrets.set("cloud", "the-key-of-the-cloud", ["127.0.0.1"])
+        async with house.agent() as agent:
+            await agent.call("open_session")
+        assert grid.wanted[0]["cloud:options"] == {"keys": ["the-key-of-the-cloud"]}
+        await house.close()
 
 
 # What a Grid tells is not believed

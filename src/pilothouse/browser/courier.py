@@ -40,6 +40,7 @@ _PUT = """function (key) {
   this.dispatchEvent(new Event("input", { bubbles: true, composed: true }));
   this.dispatchEvent(new Event("change", { bubbles: true }));
 }"""
+_FORGET = "function (key) { globalThis.phGiven?.delete(key); }"
 _FIELD = "document.body.appendChild(Object.assign(document.createElement('input'), { type: 'file' }))"
 _READ = """function (from, to) {
   return new Promise((resolve, reject) => {
@@ -56,13 +57,18 @@ async def give(world: World, handle: str, files: list[Path], most_bytes: int) ->
     if sum(file.stat().st_size for file in files) > most_bytes:
         raise Failure("over_limit", f"the files are larger than {most_bytes} bytes together", retryable=False)
     key = secrets.token_hex(8)
-    for at, file in enumerate(files):
-        data = await asyncio.to_thread(file.read_bytes)
-        kind = mimetypes.guess_type(file.name)[0] or ""
-        for start in range(0, max(len(data), 1), PART_BYTES):
-            part = base64.b64encode(data[start : start + PART_BYTES]).decode()
-            await _run(world, handle, _ADD, key, at, file.name, kind, part)
-    await _run(world, handle, _PUT, key)
+    try:
+        for at, file in enumerate(files):
+            data = await asyncio.to_thread(file.read_bytes)
+            kind = mimetypes.guess_type(file.name)[0] or ""
+            for start in range(0, max(len(data), 1), PART_BYTES):
+                part = base64.b64encode(data[start : start + PART_BYTES]).decode()
+                await _run(world, handle, _ADD, key, at, file.name, kind, part)
+        await _run(world, handle, _PUT, key)
+    except BaseException:
+        told = [{"value": key}]
+        world.channel.post("Runtime.callFunctionOn", objectId=handle, functionDeclaration=_FORGET, arguments=told)
+        raise
 
 
 async def given_node(world: World, node: int) -> str:

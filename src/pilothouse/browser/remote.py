@@ -21,6 +21,7 @@ from pilothouse.browser.browser import Browser, Context, Gateway
 from pilothouse.browser.queue import Progress, Queue
 from pilothouse.browser.shared import NoGateway
 from pilothouse.cdp.connection import Connection, ProtocolError
+from pilothouse.cdp.flags import NO_UDP
 from pilothouse.errors import Failure
 
 log = logging.getLogger(__name__)
@@ -42,7 +43,6 @@ HELD = (
     "is reached only if a rule names it"
 )
 UDP_UNHELD = "; its WebRTC goes out by itself, to any address, because it was not started with {flag}"
-NO_UDP = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 _GUID = re.compile(r"[0-9a-fA-F-]{8,64}")
 _DATA_DIR = re.compile(r"--user-data-dir=(.*?)(?= --|$)")
 

@@ -58,11 +58,11 @@ async def _into_chooser(tab: Tab, chosen: list[Path]) -> None:
         raise Failure("not_found", "no file chooser is open", suggestions=["give the target of the file input"])
     if len(chosen) > 1 and not chooser.multiple:
         raise Failure("bad_request", "the page takes one file only")
+    frame = tab.frames.get(chooser.frame_id)
+    if tab.elsewhere and (frame is None or frame.world is None):
+        raise Failure("stale_ref", "the page that asked for a file is gone")
     tab.file_chooser = None
-    if tab.elsewhere:
-        frame = tab.frames.get(chooser.frame_id)
-        if frame is None or frame.world is None:
-            raise Failure("stale_ref", "the page that asked for a file is gone")
+    if tab.elsewhere and frame and frame.world:
         field = await courier.given_node(frame.world, chooser.backend_node_id)
         await courier.give(frame.world, field, chosen, MAX_BYTES)
         return

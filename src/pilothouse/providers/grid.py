@@ -8,12 +8,13 @@ import base64
 import logging
 import re
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from pilothouse.cdp.connection import Connection
+from pilothouse.cdp.flags import NO_UDP
 from pilothouse.cdp.socket import Refused, Socket
 from pilothouse.config import Grid
 from pilothouse.errors import Failure
@@ -24,7 +25,6 @@ log = logging.getLogger(__name__)
 
 NAME = "grid"
 ASK_S = 5.0
-NO_UDP = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
 OPEN_S = 25.0  # a Grid that starts eight browsers on two cores took more than ten (M)
 RELEASE_S = 30.0
 # What it says when a request has waited for too long (M); a driver that does not start in time is another matter.
@@ -186,12 +186,20 @@ class GridSource:
 
     def _wanted(self) -> dict[str, Any]:
         """A gateway is a proxy, and WebRTC goes past one unless Chrome is told otherwise (M)."""
-        wanted: dict[str, Any] = {"browserName": "chrome", **self._grid.capabilities}
+        wanted: dict[str, Any] = {"browserName": "chrome", **self._written_out(self._grid.capabilities)}
         if not self._holds:
             return wanted
         key = "ms:edgeOptions" if wanted["browserName"] == "MicrosoftEdge" else "goog:chromeOptions"
         options: dict[str, Any] = wanted.get(key) or {}
         return {**wanted, key: {**options, "args": [*(options.get("args") or []), NO_UDP]}}
+
+    def _written_out(self, told: Any) -> Any:
+        """With the values of the secrets that it names: hosted Grids want their keys here."""
+        if isinstance(told, str):
+            return self._reveal(told, origin_of(self._grid.url))
+        if isinstance(told, dict):
+            return {name: self._written_out(value) for name, value in cast(dict[str, Any], told).items()}
+        return [self._written_out(one) for one in cast(list[Any], told)] if isinstance(told, list) else told
 
     def _here(self, told: str) -> str:
         """The socket behind the Grid's own address: what a hub calls itself may be known to its nodes only."""

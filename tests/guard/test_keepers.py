@@ -1,6 +1,7 @@
 """Where browsers elsewhere are had from: whoever reaches it has browsers without a policy, so no session does."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from ipaddress import ip_address, ip_network
 
@@ -195,3 +196,17 @@ async def test_a_gateway_abroad_says_why_nobody_comes() -> None:
 async def test_a_gateway_abroad_is_not_for_everybody() -> None:
     with pytest.raises(ValueError, match="which"):
         await Sluice({}, set()).open_abroad("127.0.0.1", [])
+
+
+async def test_what_becomes_a_keeper_is_cut_off(hub_port: int) -> None:
+    """A person names a Grid while pages are connected to it, by another name."""
+    sluice, policy = sluice_before(1, SANDBOX)
+    gateway = await sluice.open(policy.view("isolated", "auto"))
+    code, (reader, _) = await ask(gateway, "alias.test", hub_port)
+    assert code == socks.GRANTED
+    sluice.keepers.replace([f"http://127.0.0.1:{hub_port}"])
+    assert gateway.withdraw() == 1
+    with contextlib.suppress(ConnectionError):
+        async with asyncio.timeout(5):
+            assert await reader.read() == b""
+    sluice.close()

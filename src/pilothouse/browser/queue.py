@@ -60,7 +60,7 @@ class Queue(Generic[B]):
     def close(self) -> None:
         """Whatever has not come is not waited for any more."""
         self._closing = True
-        for task in (*self._asked, *([self._told] if self._told else [])):
+        for task in self._asked:
             task.cancel()
 
     async def _for_all(self, progress: Progress | None) -> B:

@@ -205,6 +205,11 @@ class Gateway:
         views = self._admitting(host, visitor.port)
         if visitor.address:
             _check_address(views, host, visitor.address)
+            if self._nodes:
+                _abroad(views, host, [visitor.address])
+            keeper = self._sluice.keepers.called(str(visitor.address), visitor.port)
+            if keeper and not self._is_open(keeper.host, keeper.port):
+                raise _Refused("denied", f"{host}:{visitor.port} {KEPT}")
 
     def close(self) -> None:
         """Stop listening and cut everything."""

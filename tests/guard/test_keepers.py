@@ -113,7 +113,7 @@ def test_changes_are_told() -> None:
     keepers.replace(["http://a.test/"])
     keepers.replace([])
     assert told == ["changed", "changed"]
-    assert not keepers
+    assert keepers.all() == ()
 
 
 def test_what_is_this_machine_s() -> None:

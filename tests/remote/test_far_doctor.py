@@ -103,4 +103,4 @@ def test_gateways_that_were_changed_hold_later(tmp_path: Path, caplog: pytest.Lo
     assert keepers.called("localhost", 4444)
     _configure_elsewhere(elsewhere, keepers, began, Config(sluice=Sluice("pilothouse.internal", nodes=["10.0.0.1"])))
     assert "until the daemon is started again" in caplog.text
-    assert not keepers
+    assert keepers.all() == ()

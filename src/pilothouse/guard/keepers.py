@@ -18,9 +18,6 @@ class Keepers:
         self._places: tuple[Place, ...] = ()
         self.on_change: Callable[[], None] = lambda: None
 
-    def __bool__(self) -> bool:
-        return bool(self._places)
-
     def replace(self, urls: Iterable[str]) -> None:
         places = tuple(dict.fromkeys(place for url in urls if (place := place_of(url)) and place.host))
         if places != self._places:

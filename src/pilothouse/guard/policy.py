@@ -153,7 +153,7 @@ class View:
             return "documents"
         rules = judge.rules.rules
         forbids, by_scheme = any(not one.read for one in rules), any(one.pattern.scheme for one in rules)
-        if judge.keepers and not self._behind_sluice:
+        if judge.keepers.all() and not self._behind_sluice:
             return "documents"
         # Some hosts of an open net are closed: the sluice holds that alone, unless a rule names a scheme. With every
         # request of a page whose documents are shown to us Chrome takes a detour, and loads a fifth longer (M).

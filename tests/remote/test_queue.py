@@ -38,8 +38,9 @@ class Listener:
 
 
 @pytest.fixture(autouse=True)
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "TELL_EVERY_S", 0.2)
+    monkeypatch.setattr(queue, "SPARE_S", 0.1)
 
 
 def asked(house: House, agent: Agent, listener: Listener | None, tool: str = "open_session") -> "asyncio.Task[bool]":

@@ -58,7 +58,7 @@ async def main(url, home, files, many):
     handles.raise_limit()
     house = furnished(Path(home), grid=Grid(url))
     house.sessions._max_sessions = many + 1
-    at_once = asyncio.Semaphore(200)
+    at_once = asyncio.Semaphore(20)
     codes = await asyncio.gather(*(opened(house, number, at_once) for number in range(many)))
     print(json.dumps(collections.Counter(codes)), flush=True)
     await house.close()
@@ -79,7 +79,7 @@ async def test_the_limit_of_the_system_is_one_of_ours(tmp_path: Path, files: int
         out, _ = await asyncio.wait_for(child.communicate(), 60)
         codes: dict[str, int] = json.loads(out)
         assert set(codes) == {"ok", "over_limit"}
-        assert codes["ok"] > (files - handles.RESERVED) / handles.PER_SESSION / 2
+        assert (files - handles.RESERVED) / 2 < codes["ok"] < files - handles.RESERVED
         assert not stub.sessions
         print(f"with {files} files: {codes['ok']} sessions, then over_limit")
 

@@ -6,11 +6,13 @@ Above: the daemon asks for as many as it may have; sessions ask before a new one
 import contextlib
 import os
 import sys
+import time
 
 from pilothouse.errors import Failure
 
 MOST = 65_536
 RESERVED = 200  # for doors, pages' connections, files, and what is being answered
+COUNT_EVERY_S = 0.25
 PER_SESSION = 4  # its socket, its gateway, a request to the Grid, a file
 
 if sys.platform == "win32":
@@ -49,8 +51,18 @@ def admit(coming: int) -> None:
         )
 
 
+class _Count:
+    """To count thousands takes milliseconds: what was counted a moment ago is good enough."""
+
+    in_use = 0
+    until = 0.0
+
+
 def _in_use() -> int:
-    try:
-        return len(os.listdir("/dev/fd"))
-    except OSError:  # not even this one can be had
-        return MOST
+    if (now := time.monotonic()) > _Count.until:
+        try:
+            _Count.in_use = len(os.listdir("/dev/fd"))
+        except OSError:  # not even this one can be had
+            _Count.in_use = MOST
+        _Count.until = now + COUNT_EVERY_S
+    return _Count.in_use

@@ -116,7 +116,7 @@ async def trapped(tmp_path: Path, view: Noting) -> AsyncIterator[House]:
 
 # Of each kind one; all of them, and that they exist, are tried in a browser of our own (tests/guard/test_escapes.py).
 TRIED = (
-    "navigate", "redirect 302", "popup", "iframe", "object", "img", "font", "script", "prefetch", "download",
+    "navigate", "redirect 302", "iframe", "object", "img", "font", "script", "prefetch", "download",
     "fetch", "fetch, keepalive", "beacon", "WebSocket", "EventSource", "TURN over TCP", "worker", "shared worker",
     "service worker", "worklet", "127.0.0.1",
 )  # fmt: skip
@@ -145,3 +145,12 @@ async def test_no_way_leads_to_a_denied_host(trapped: House, view: Noting, site:
     await asyncio.gather(*(attempt(name, way) for name, way in ways.items()))
     assert not untried, "neither arrived nor refused: these prove nothing"
     assert leaks == {}
+
+
+async def test_webrtc_goes_past_a_gateway_if_chrome_was_not_started_for_it(advertised: House, site: PageServer) -> None:
+    """Which is why the session's limits say so, and a Grid is asked for the flag."""
+    async with Trap() as trap, advertised.agent() as agent:
+        assert NO_UDP in (await agent.call("open_session"))["limits"]
+        await agent.call("navigate", url=NEVER["STUN"](Web(site, trap)))
+        assert await happens(trap.arrival)
+        assert trap.caught[0].startswith(b"UDP")

@@ -337,6 +337,7 @@ async def test_processes_of_another_machine_are_not_looked_up_here(tmp_path: Pat
         async with house.agent() as agent:
             await agent.call("open_session")
             (session,) = house.sessions.every()
+            await until(lambda: not session.context.browser.connection.waits)
             assert await processes(session.context.browser, elsewhere=True) == []  # nobody waits for it
             session.tabs[0].channel.post("Runtime.terminateExecution")
             found = await processes(session.context.browser, elsewhere=True)

@@ -5,6 +5,7 @@ comes from the default, then config.toml, then `PILOTHOUSE_SECTION_KEY`, then a 
 checked alone, so that a complaint names the place where the mistake stands.
 """
 
+import ipaddress
 import json
 import re
 import tomllib
@@ -418,7 +419,28 @@ def _merged(tree: dict[str, Any], place: str, layers: list[_Setting]) -> Config:
         merged[option.section][option.key] = _check(option, value, origin)
     for table in _TABLES:
         merged[table] = _entries(table, tree.get(table, []), place)
-    return msgspec.convert(merged, Config)
+    config = msgspec.convert(merged, Config)
+    _check_gateways(config.sluice, place)
+    return config
+
+
+def _check_gateways(sluice: Sluice, place: str) -> None:
+    """What no schema says: a mistake here would show when the first agent comes."""
+    try:
+        for one in sluice.nodes:
+            ipaddress.ip_network(one, strict=False)
+    except ValueError as error:
+        raise Failure("bad_request", f"{place}: sluice.nodes: {error}") from None
+    try:
+        ipaddress.ip_address(sluice.listen or "0.0.0.0")
+    except ValueError as error:
+        raise Failure("bad_request", f"{place}: sluice.listen: {error}") from None
+    if sluice.advertise and not sluice.nodes:
+        raise Failure(
+            "bad_request",
+            f"{place}: sluice.advertise opens gateways to other machines, and Chrome knows no password for them: "
+            "sluice.nodes has to say which machines those are",
+        )
 
 
 def _tree(path: Path | None) -> dict[str, Any]:

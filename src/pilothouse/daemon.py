@@ -18,7 +18,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ import msgspec
 import pilothouse.tools
 from pilothouse import __version__, instance, log
 from pilothouse.abodes import Abodes
+from pilothouse.browser import handles
 from pilothouse.browser.browsers import Browsers
 from pilothouse.browser.partings import begun_anew
 from pilothouse.browser.pool import Pool
@@ -41,6 +42,7 @@ from pilothouse.cocoons import Cocoons
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Endpoint, Limits, Server, load
+from pilothouse.config import Sluice as Gateways
 from pilothouse.doors.activity import activity_routes
 from pilothouse.doors.approvals import approval_routes
 from pilothouse.doors.bridge import BridgeDoor
@@ -66,10 +68,12 @@ from pilothouse.doors.sessions import session_routes
 from pilothouse.doors.signaling import SignalingDoor
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
+from pilothouse.guard.abroad import Abroad
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.border import Borders
 from pilothouse.guard.domains import is_outside
+from pilothouse.guard.keepers import Keepers
 from pilothouse.guard.keys import Keys
 from pilothouse.guard.known import known
 from pilothouse.guard.pairing import ORIGIN, Pairing
@@ -81,7 +85,7 @@ from pilothouse.guard.resolve import Resolver
 from pilothouse.guard.rulebook import NAME, Rulebook, version_of
 from pilothouse.guard.rules import Rules
 from pilothouse.guard.secrets import Secrets
-from pilothouse.guard.sluice import Gateway, Network, Sluice
+from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.token import Signer
 from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
@@ -130,6 +134,7 @@ def serve(
         "server.tools": tools,
         "browser.headless": False if headed else None,
     }
+    handles.raise_limit()
     os.umask(0o077)  # every folder and file that is made, by Chrome too, is this user's alone
     try:
         home = directory()
@@ -191,13 +196,15 @@ async def run(
     keys.look()
     own_ports = {port}
     proxy = _Proxy(settings, file or home / "config.toml", keys, port)
-    sluice = Sluice(settings.network.hosts, own_ports)
+    keepers = Keepers()
+    sluice = Sluice(settings.network.hosts, own_ports, keepers=keepers)
     rulebook = rulebook or Rulebook(home / NAME)
-    policy = Policy(rules or rulebook.read(), own_ports=own_ports)
+    policy = Policy(rules or rulebook.read(), own_ports=own_ports, keepers=keepers)
     asking = settings.approvals
     approvals = Approvals(timeout_s=asking.timeout_s, client_answers=asking.client_answers)
     borders = Borders(policy.view, approvals.ask)
     policy.on_change(borders.changed)
+    keepers.on_change = borders.changed
     audit = Audit(home, settings.log.max_bytes, settings.log.retention_days)
     approvals.follow(borders.heard)
     approvals.record_in(audit)
@@ -208,9 +215,10 @@ async def run(
     pairing, links = Pairing(home), Links()
     links.expect(one.name for one in pairing.browsers())
     profiles = Profiles(home, file)
-    elsewhere = Elsewhere(secrets.written_out)
-    _configure_elsewhere(elsewhere, settings)
-    remotes = Remotes(elsewhere.sources, _Abroad(sluice, settings) if settings.sluice.advertise else None)
+    elsewhere = Elsewhere(secrets.written_out, holds=bool(settings.sluice.advertise))
+    place_browsers = partial(_configure_elsewhere, elsewhere, keepers, settings.sluice)
+    place_browsers(settings)
+    remotes = Remotes(elsewhere.sources, Abroad(sluice, settings.sluice) if settings.sluice.advertise else None)
     sessions = _sessions(settings, home, sluice, profiles, borders, fixed, links, remotes)
     sessions.on_closed = approvals.session_closed
     abodes = Abodes(home, terminal.is_gone)
@@ -287,7 +295,7 @@ async def run(
         _announce(settings.server.host, port, str(home))
         if file and reread:
             following.append(
-                asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, pace, elsewhere)))
+                asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, pace, place_browsers)))
             )
         following.append(asyncio.create_task(_follow_policy(rulebook, policy, audit)))
         following.append(asyncio.create_task(_follow_keys(keys)))
@@ -473,33 +481,12 @@ def _sessions(
     )
 
 
-class _Abroad:
-    """Gateways for browsers on other machines."""
-
-    def __init__(self, sluice: Sluice, settings: Config) -> None:
-        self._sluice = sluice
-        self._told = settings.sluice
-        if not self._told.nodes:
-            raise Failure(
-                "bad_request",
-                "sluice.advertise opens gateways to other machines, and Chrome knows no password for them: "
-                "sluice.nodes has to say which machines those are",
-            )
-        try:
-            self._nodes: list[Network] = [ipaddress.ip_network(one, strict=False) for one in self._told.nodes]
-        except ValueError as error:
-            raise Failure("bad_request", f"sluice.nodes: {error}") from None
-
-    async def __call__(self, *, upstream: str = "", allowed: Sequence[str] = ()) -> tuple[Gateway, str]:
-        listen = self._told.listen or "0.0.0.0"
-        gateway = await self._sluice.open_abroad(listen, self._nodes, upstream=upstream, allowed=allowed)
-        host = self._told.advertise
-        return gateway, f"[{host}]" if ":" in host else host
-
-
-def _configure_elsewhere(elsewhere: Elsewhere, settings: Config) -> None:
+def _configure_elsewhere(elsewhere: Elsewhere, keepers: Keepers, gateways: Gateways, settings: Config) -> None:
     """What stands in headers and passwords themselves is as secret as what is registered."""
+    if settings.sluice != gateways:
+        _log.warning("sluice.* was changed: browsers elsewhere go out as before until the daemon is started again")
     elsewhere.configure(settings.endpoints, settings.grid)
+    keepers.replace(url for url in (settings.grid.url, *(one.url for one in settings.endpoints)) if url)
     told = {f"grid {name}": value for name, value in {"password": settings.grid.password}.items()}
     told |= {key: value for one in settings.endpoints for key, value in _secrets_of(one).items()}
     known.know("endpoints", {key: value for key, value in told.items() if len(value) >= 8 and "secret:" not in value})
@@ -557,9 +544,11 @@ async def _follow_policy(rulebook: Rulebook, policy: Policy, audit: Audit) -> No
     await follow_file(rulebook.path, rulebook.read, taken, called="the policy", but="", refused=refused)
 
 
-def _apply(sessions: Sessions, gate: Gate, pace: _Pace, elsewhere: Elsewhere, settings: Config) -> None:
+def _apply(
+    sessions: Sessions, gate: Gate, pace: _Pace, place_browsers: Callable[[Config], None], settings: Config
+) -> None:
     """What a running house can change."""
-    _configure_elsewhere(elsewhere, settings)
+    place_browsers(settings)
     pace.configure(settings.limits.requests_per_minute)
     gate.timing.timeout_ms = settings.limits.tool_timeout_ms
     asking = settings.approvals

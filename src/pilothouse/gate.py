@@ -47,7 +47,7 @@ from pilothouse.permitting import Permits, early_question, replaced
 from pilothouse.result import Result, clean, clean_tree
 from pilothouse.telling import completed, failed
 from pilothouse.timing import GRACE_S, PROBE_S, Timing, shortened
-from pilothouse.tool import Registry, Step, Tool
+from pilothouse.tool import Progress, Registry, Step, Tool
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ class Gate:
 
     async def _place(self, visit: Visit, args: msgspec.Struct, limit: asyncio.Timeout) -> Any:
         assert visit.tool
-        own = self.own(visit.call.caller)
+        own = self.own(visit.call.caller, visit.call.progress)
         if not visit.tool.needs_session:
             if visit.tool.scope == "OwnDebug":
                 return self.offered()
@@ -168,7 +168,9 @@ class Gate:
         )  # the session's own, now it is known
         if visit.tool.scope == "Session":
             return visit.session
-        visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
+        visit.tab = await visit.session.tab(
+            getattr(args, "tab", ""), opens=visit.tool.opens, progress=visit.call.progress
+        )
         return visit.tab
 
     def offered(self) -> OwnDebug:
@@ -292,14 +294,14 @@ class Gate:
 
     # what doors ask besides calls
 
-    def own(self, caller: Caller) -> OwnSessions:
+    def own(self, caller: Caller, progress: Progress | None = None) -> OwnSessions:
         defaults = Options(
             browser=caller.defaults.browser,
             profile=caller.defaults.profile,
             headless=not caller.defaults.headed,
             timeout_ms=self.timing.timeout_ms,
         )
-        return OwnSessions(self._sessions, (caller.key, caller.connection), defaults)
+        return OwnSessions(self._sessions, (caller.key, caller.connection), defaults, progress)
 
     def session_ids(self, caller: Caller) -> list[str]:
         return [session.id for session in self.own(caller).all()]
@@ -412,6 +414,7 @@ def _told_of(session: Session) -> dict[str, Any]:
         "browser": session.options.browser,
         "profile": session.options.profile,
         "mode": session.options.mode,
+        "limits": session.limits,
         "tabs": [clean(tab.url) for tab in session.tabs],
         "age_s": int(time.time() - session.opened_at),
     })  # fmt: skip

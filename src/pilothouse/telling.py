@@ -30,6 +30,9 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
     if visit.is_new and visit.session:
         news["session"] = visit.session.id
         lines.append(f"session: {visit.session.id}")
+        if limits := visit.session.limits:
+            news["limits"] = limits
+            lines.append(limits)
         if visit.call.caller.defaults.again:
             lines.append("Pilothouse was started anew: the tabs, cookies and refs of before are gone")
     _add_news(visit, lines, news)

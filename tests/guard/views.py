@@ -50,6 +50,9 @@ class ByHand:
     def address(self, host: str, address: Address) -> str | None:
         return f"{address} is private" if str(address) in self.private else None
 
+    def named(self, host: str) -> bool:
+        return self._verdict(host) == "allow"
+
     def document(self, url: str) -> Decision:
         scheme = url.partition(":")[0]
         if scheme not in ("http", "https"):

@@ -36,9 +36,9 @@ class Afar:
 
 
 @contextlib.contextmanager
-def chromium(data: Path) -> Iterator[Afar]:
+def chromium(data: Path, *flags: str) -> Iterator[Afar]:
     data.mkdir(parents=True, exist_ok=True)
-    command = [find_chrome(""), *FLAGS, f"--user-data-dir={data}", "about:blank"]
+    command = [find_chrome(""), *FLAGS, *flags, f"--user-data-dir={data}", "about:blank"]
     browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     afar = None
     try:

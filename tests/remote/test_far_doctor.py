@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse.commands.doctor import Patient, _elsewhere
-from pilothouse.config import Config, Endpoint, Grid, load
+from pilothouse.commands.doctor import Finding, Patient, _elsewhere, _line
+from pilothouse.config import Config, Endpoint, Grid, Sluice, load
+from pilothouse.daemon import _configure_elsewhere
 from pilothouse.errors import Failure
+from pilothouse.guard.keepers import Keepers
 from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.vault import Vault
+from pilothouse.providers.elsewhere import Elsewhere
 from pilothouse.providers.endpoint import EndpointSource
 from tests.promises import promise
 from tests.remote.afar import Afar
@@ -52,6 +55,9 @@ def test_a_file_names_them(tmp_path: Path) -> None:
         '[[endpoints]]\nname = "a"\nurl = "ftp://a.example"',
         '[[endpoints]]\nname = "a"\nurl = "ws://user:word@a.example"',
         '[[endpoints]]\nname = "a"\n[[endpoints]]\nname = "a"',
+        '[sluice]\nadvertise = "pilothouse.internal"',
+        '[sluice]\nadvertise = "pilothouse.internal"\nnodes = ["10.1.0.0/99"]',
+        '[sluice]\nadvertise = "pilothouse.internal"\nnodes = ["10.1.0.0/16"]\nlisten = "this-machine"',
     ],
 )
 def test_what_cannot_be_meant(tmp_path: Path, text: str) -> None:
@@ -73,3 +79,28 @@ async def test_secrets_go_to_their_own_domains_only(tmp_path: Path) -> None:
             EndpointSource(Endpoint("lab", other), secrets.written_out).written_out()
         assert denied.value.code == "denied"
         assert "long-enough-token" not in denied.value.message
+
+
+@pytest.mark.parametrize(("listen", "state"), [("127.0.0.1", "ok"), ("", "ok"), ("192.0.2.1", "fail")])
+def test_a_gateway_is_really_opened(tmp_path: Path, listen: str, state: str) -> None:
+    gateways = Sluice(advertise="pilothouse.internal", nodes=["10.1.0.0/16"], listen=listen)
+    told = found(tmp_path, sluice=gateways)["sluice"]
+    assert told[0] == state
+    assert "10.1.0.0/16" in told[1] or "no gateway can be opened" in told[1]
+
+
+def test_what_a_browser_tells_of_itself_does_not_reach_the_terminal_raw() -> None:
+    told = _line(Finding("endpoint lab", "ok", "Chrome\x1b[2J\x07", "do\x1b]0;this"))
+    assert "\x1b" not in told.partition("endpoint")[2]
+    assert "\x07" not in told
+
+
+def test_gateways_that_were_changed_hold_later(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    elsewhere, keepers = Elsewhere(lambda text, origin: text), Keepers()
+    began = Config().sluice
+    _configure_elsewhere(elsewhere, keepers, began, Config(grid=Grid("http://127.0.0.1:4444")))
+    assert caplog.text == ""
+    assert keepers.called("localhost", 4444)
+    _configure_elsewhere(elsewhere, keepers, began, Config(sluice=Sluice("pilothouse.internal", nodes=["10.0.0.1"])))
+    assert "until the daemon is started again" in caplog.text
+    assert keepers.all() == ()

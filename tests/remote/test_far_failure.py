@@ -55,6 +55,38 @@ async def test_a_wire_that_is_cut_without_a_word(tmp_path: Path, afar: Afar, sit
         await house.close()
 
 
+async def test_a_wire_that_is_closed_in_one_direction(tmp_path: Path, afar: Afar, site: PageServer) -> None:
+    """Told at once; and what had begun when it happened is not begun again by whoever comes back."""
+    came: list[bytes] = []
+    arrived = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        came.append(await reader.readline())
+        arrived.set()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    there = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/pay"
+    async with wire(afar.port) as line:
+        house = furnished(tmp_path, Endpoint("lab", f"http://127.0.0.1:{line.port}"))
+        async with house.agent() as agent:
+            await agent.call("navigate", url=site.url("small.html"))
+            script = "return await fetch(args[0], {mode: 'no-cors', method: 'POST'})"
+            paying = asyncio.create_task(agent.call("evaluate_js", expression=script, args=[there]))
+            await arrived.wait()
+            line.half_close()
+            began = time.monotonic()
+            with pytest.raises(Failure) as gone:
+                await paying
+            assert gone.value.code == "browser_gone"
+            assert "look before you repeat it" in gone.value.suggestions[0]
+            assert time.monotonic() - began < 2
+            answer = await agent.ask("navigate", url=site.url("small.html"))
+            assert "tabs and cookies are gone" in answer.text
+            assert came == [b"POST /pay HTTP/1.1\r\n"]
+        await house.close()
+    server.close()
+
+
 async def test_a_short_deadline_tells_the_truth_too(tmp_path: Path, afar: Afar, site: PageServer) -> None:
     async with wire(afar.port) as line:
         house = furnished(tmp_path, Endpoint("lab", f"http://127.0.0.1:{line.port}"))

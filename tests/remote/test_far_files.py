@@ -4,9 +4,10 @@ import base64
 import hashlib
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from pilothouse.browser import courier
+from pilothouse.browser import courier, upload
 from tests.browser.looking import fails
 from tests.house import Agent, House
 from tests.promises import promise
@@ -65,8 +66,27 @@ async def test_a_page_that_changed_its_own_world_changes_nothing(guest: Agent, s
     assert await guest.js("one.files[0].name") == "a.txt"
 
 
-async def test_too_much_is_refused(guest: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(courier, "MAX_GIVEN_BYTES", 10)
+async def test_too_much_is_refused(guest: Agent, lab: House, site: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upload, "MAX_BYTES", 10)
+    (root,) = lab.sessions.terms.upload_roots
+    root.mkdir(exist_ok=True)
+    (root / "a.txt").write_bytes(b"hello, hello")
     await guest.call("navigate", url=site.url("upload.html"))
-    file = {"name": "a.txt", "data": base64.b64encode(b"hello, hello").decode()}
-    await fails(guest, "over_limit", "upload_file", target="#one", files=[file])
+    await fails(guest, "over_limit", "upload_file", target="#one", paths=[str(root / "a.txt")])
+
+
+@promise("B08")
+async def test_several_at_once_share_the_quota(lab: House, site: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would fit by itself; what does not fit beside the others is told, and leaves nothing."""
+    monkeypatch.setattr(lab.sessions, "terms", msgspec.structs.replace(lab.sessions.terms, quota_bytes=5_000_000))
+    async with lab.agent() as agent:
+        session = (await agent.call("open_session"))["session"]
+        await agent.call("navigate", url=site.url("download.html"))
+        script = """for (const name of ['one', 'two']) {
+            const a = document.createElement('a'); a.href = URL.createObjectURL(new Blob([new Uint8Array(4e6)]));
+            a.download = name; a.click() } return 0"""
+        await agent.call("evaluate_js", expression=script)
+        states = [(await agent.call("wait_for_download"))["state"] for _ in range(2)]
+        assert sorted(states) == ["canceled", "completed"]
+        kept = [file.stat().st_size for file in (lab.home / "sessions" / session).rglob("*") if file.is_file()]
+        assert kept == [4_000_000]

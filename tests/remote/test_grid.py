@@ -68,7 +68,7 @@ async def test_who_stops_waiting_keeps_the_place_for_the_next(afield: House, hub
     async with afield.agent() as one, afield.agent() as two, afield.agent() as three:
         await asyncio.gather(*(agent.call("open_session") for agent in (one, two)))
         waiting = asyncio.create_task(three.call("open_session"))
-        await asyncio.to_thread(hub.until, lambda: afield.remotes.waiting == 1)
+        await asyncio.to_thread(hub.until, lambda: afield.remotes.places()[0].waiting == 1)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting

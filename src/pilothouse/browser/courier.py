@@ -19,7 +19,6 @@ from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
 
-MAX_GIVEN_BYTES = 50_000_000
 PART_BYTES = 1_500_000  # two megabytes as it travels
 PART_S = 30.0
 
@@ -41,6 +40,7 @@ _PUT = """function (key) {
   this.dispatchEvent(new Event("input", { bubbles: true, composed: true }));
   this.dispatchEvent(new Event("change", { bubbles: true }));
 }"""
+_FORGET = "function (key) { globalThis.phGiven?.delete(key); }"
 _FIELD = "document.body.appendChild(Object.assign(document.createElement('input'), { type: 'file' }))"
 _READ = """function (from, to) {
   return new Promise((resolve, reject) => {
@@ -52,18 +52,23 @@ _READ = """function (from, to) {
 }"""
 
 
-async def give(world: World, handle: str, files: list[Path]) -> None:
+async def give(world: World, handle: str, files: list[Path], most_bytes: int) -> None:
     """Into the file field that is this object of the world."""
-    if sum(file.stat().st_size for file in files) > MAX_GIVEN_BYTES:
-        raise Failure("over_limit", f"the files are larger than {MAX_GIVEN_BYTES} bytes together", retryable=False)
+    if sum(file.stat().st_size for file in files) > most_bytes:
+        raise Failure("over_limit", f"the files are larger than {most_bytes} bytes together", retryable=False)
     key = secrets.token_hex(8)
-    for at, file in enumerate(files):
-        data = await asyncio.to_thread(file.read_bytes)
-        kind = mimetypes.guess_type(file.name)[0] or ""
-        for start in range(0, max(len(data), 1), PART_BYTES):
-            part = base64.b64encode(data[start : start + PART_BYTES]).decode()
-            await _run(world, handle, _ADD, key, at, file.name, kind, part)
-    await _run(world, handle, _PUT, key)
+    try:
+        for at, file in enumerate(files):
+            data = await asyncio.to_thread(file.read_bytes)
+            kind = mimetypes.guess_type(file.name)[0] or ""
+            for start in range(0, max(len(data), 1), PART_BYTES):
+                part = base64.b64encode(data[start : start + PART_BYTES]).decode()
+                await _run(world, handle, _ADD, key, at, file.name, kind, part)
+        await _run(world, handle, _PUT, key)
+    except BaseException:
+        told = [{"value": key}]
+        world.channel.post("Runtime.callFunctionOn", objectId=handle, functionDeclaration=_FORGET, arguments=told)
+        raise
 
 
 async def given_node(world: World, node: int) -> str:
@@ -91,7 +96,8 @@ async def _run(world: World, handle: str, function: str, *args: Any) -> None:
 
 
 async def bring(context: Context, far_path: str, folder: Folder, name: str) -> int:
-    """A file of the browser's machine into the folder, under a name that is ours; how many bytes it has."""
+    """A file of the browser's machine into the folder, under a name that is ours; how many bytes it has, and has
+    taken of the folder."""
     async with backroom(context) as room:
         field = await _field(room.channel, far_path)
         target, at, size = folder.path / name, 0, 1
@@ -99,12 +105,14 @@ async def bring(context: Context, far_path: str, folder: Folder, name: str) -> i
             try:
                 while at < size:
                     size, part = await _read(room.channel, field, at)
-                    if size > folder.quota_bytes or (not part and at < size):
-                        raise Failure("over_limit", f"it has {size} bytes")
-                    await asyncio.to_thread(file.write, part)
+                    if at < size and not 0 < len(part) <= PART_BYTES:
+                        raise Failure("browser_gone", "the browser does not give the file")
+                    folder.take(len(part))  # before it is here: several may come at once, and sizes may be lies
                     at += len(part)
+                    await asyncio.to_thread(file.write, part)
             except BaseException:
                 target.unlink(missing_ok=True)
+                folder.give_back(at)
                 raise
     return at
 

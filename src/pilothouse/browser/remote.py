@@ -1,7 +1,7 @@
 """Browsers on other machines: each session has a context of its own in one, and nothing else of it is touched.
 
-Above: sessions. Below: browser, courier; how to reach a browser, and how to open a gateway for it, are handed in. A
-browser of which nothing is heard any more is given up, so that nobody waits longer than a call may take.
+Above: sessions. Below: browser, courier, queue; how to reach a browser, and how to open a gateway for it, are handed
+in. A browser of which nothing is heard any more is given up, so that nobody waits longer than a call may take.
 """
 
 import asyncio
@@ -10,15 +10,18 @@ import itertools
 import logging
 import re
 import time
-from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from pilothouse.browser import courier
 from pilothouse.browser.browser import Browser, Context, Gateway
+from pilothouse.browser.queue import Progress, Queue
 from pilothouse.browser.shared import NoGateway
 from pilothouse.cdp.connection import Connection, ProtocolError
+from pilothouse.cdp.flags import NO_UDP
 from pilothouse.errors import Failure
 
 log = logging.getLogger(__name__)
@@ -28,18 +31,20 @@ IDLE_TURNS = 10  # of these, while nobody waits for anything
 OVERDUE_S = 3.0  # a call that ends its wait now was waiting for a browser that is not there
 SILENCE_S = 15.0  # after which it is given up: a Grid that starts eight browsers on two cores was silent for eight (M)
 START_S = 20.0
-TELL_EVERY_S = 1.0
-SPARE_S = 30.0  # for so long a browser that came after its caller had gone waits for the next
-LINGER_S = 30.0  # and one that sessions share, when the last of them has left
+BRING_S = 600.0  # for one file
+MAX_BRINGING = 50
+LINGER_S = 30.0  # for so long a browser that sessions share stays when the last of them has left
 UNHELD = (
     "this browser runs elsewhere and goes out by itself: the policy holds for what agents do and for the documents of "
     "their tabs; what pages load, their sockets and workers, and names that lead into private networks pass"
 )
-HELD = "this browser runs elsewhere, and goes out through the gateway here: localhost is the machine of Pilothouse"
+HELD = (
+    "this browser runs elsewhere, and goes out through the gateway here: localhost is the machine of Pilothouse, and "
+    "is reached only if a rule names it"
+)
+UDP_UNHELD = "; its WebRTC goes out by itself, to any address, because it was not started with {flag}"
 _GUID = re.compile(r"[0-9a-fA-F-]{8,64}")
 _DATA_DIR = re.compile(r"--user-data-dir=(.*?)(?= --|$)")
-
-Progress = Callable[[float, float | None, str], Awaitable[None]]
 
 
 class Far(Protocol):
@@ -59,7 +64,7 @@ class Source(Protocol):
     @property
     def share(self) -> bool: ...
     async def connect(self) -> Far: ...
-    async def standing(self) -> str:
+    def standing(self) -> Coroutine[Any, Any, str]:
         """What who waits for it is told."""
         ...
 
@@ -91,6 +96,7 @@ class RemoteBrowser(Browser):
         self.name = name
         self.share = share
         self.folder = far.downloads
+        self.holds_udp = False  # WebRTC goes past a proxy, unless it was started so that it does not (M)
         self.since = time.time()
         self._asked_at = 0.0
         self._moving_in = 0
@@ -107,8 +113,9 @@ class RemoteBrowser(Browser):
     async def start(self) -> None:
         async with asyncio.timeout(START_S):
             await super().start()
-            if not self.folder:
-                self.folder = await self._own_folder()
+            line = await self._command_line()
+            self.holds_udp = f" {NO_UDP} " in f" {line} "
+            self.folder = self.folder or _folder_beside_data(line)
 
     def release(self) -> "asyncio.Task[None]":
         """Give it back, once."""
@@ -119,17 +126,30 @@ class RemoteBrowser(Browser):
 
     async def open_far_context(self, gateway: Gateway, proxy: str) -> "RemoteContext":
         through: dict[str, Any] = {"proxyServer": proxy, "proxyBypassList": "<-loopback>"} if proxy else {}
+        making = self.root.post("Target.createBrowserContext", disposeOnDetach=True, **through)
         try:
-            reply = await self.root.send("Target.createBrowserContext", disposeOnDetach=True, **through)
+            reply = await asyncio.shield(making)
         except ProtocolError as error:
             raise Failure(
                 "unsupported",
                 f"the browser at {self.name} gives no context of its own to a session ({error.reason[:100]})",
                 suggestions=["use an endpoint of a desktop Chrome or Chromium", 'or browser="isolated"'],
             ) from None
-        context = RemoteContext(self, reply["browserContextId"], gateway, HELD if proxy else UNHELD)
+        except asyncio.CancelledError:  # it may come all the same, and nobody would have it
+            making.add_done_callback(self._dispose_of)
+            raise
+        context = RemoteContext(self, str(reply["browserContextId"]), gateway, self._limits(held=bool(proxy)))
         self._contexts[context.id] = context
         return context
+
+    def _limits(self, *, held: bool) -> str:
+        if not held:
+            return UNHELD
+        return HELD if self.holds_udp else HELD + UDP_UNHELD.format(flag=NO_UDP)
+
+    def _dispose_of(self, making: "asyncio.Future[dict[str, Any]]") -> None:
+        if not making.cancelled() and not making.exception() and (made := making.result().get("browserContextId")):
+            self.root.post("Target.disposeBrowserContext", browserContextId=made)
 
     @contextlib.contextmanager
     def kept(self) -> Generator[None]:
@@ -164,17 +184,11 @@ class RemoteBrowser(Browser):
         else:
             super()._attached(params)
 
-    async def _own_folder(self) -> str:
-        """A place that this browser can write to: beside its own data, and gone with it."""
+    async def _command_line(self) -> str:
         try:
-            told = await self.root.send("SystemInfo.getInfo")
+            return str((await self.root.send("SystemInfo.getInfo")).get("commandLine", ""))
         except ProtocolError:
             return ""
-        found = _DATA_DIR.search(str(told.get("commandLine", "")))
-        if not found or not found[1]:
-            return ""
-        separator = "\\" if "\\" in found[1] else "/"
-        return f"{found[1].strip(chr(34)).rstrip(separator)}{separator}pilothouse-downloads"
 
     def silence(self) -> float:
         """For how many seconds it has owed an answer."""
@@ -205,6 +219,7 @@ class RemoteContext(Context):
         self.limits = limits
         self._remote_browser = browser
         self._bringing: set[asyncio.Task[None]] = set()
+        self._one_at_a_time = asyncio.Lock()
 
     @property
     def remote(self) -> RemoteBrowser:
@@ -240,38 +255,44 @@ class RemoteContext(Context):
             super().download_begins(tab, params)
 
     def download_moves(self, params: dict[str, Any]) -> None:
-        """What is whole over there has yet to come here."""
-        if params["state"] != "completed":
+        """What is whole over there has yet to come here, unless there is no room for it."""
+        if params["state"] != "completed" or params["guid"] in self._over_quota:
             super().download_moves(params)
+        elif not self.downloads.has(params["guid"]):
+            return
+        elif len(self._bringing) >= MAX_BRINGING:
+            self._stays(params, f"{MAX_BRINGING} others are on their way")
         elif not any(task.get_name() == params["guid"] for task in self._bringing):
             task = asyncio.create_task(self._bring(params), name=params["guid"])
             self._bringing.add(task)
             task.add_done_callback(self._bringing.discard)
 
     async def _bring(self, params: dict[str, Any]) -> None:
-        folder = self._remote_browser.folder
-        separator = "\\" if "\\" in folder else "/"
+        far_path = _within(self._remote_browser.folder, params["guid"])
         try:
-            size = await courier.bring(self, f"{folder}{separator}{params['guid']}", self.files, params["guid"])
-        except (Failure, ProtocolError, OSError) as error:
-            if self.owner:
-                self.owner.report("download", "", f"a file stays on the browser's machine: {error}", params["guid"])
-            super().download_moves({**params, "state": "canceled"})
+            async with self._one_at_a_time, asyncio.timeout(BRING_S):
+                size = await courier.bring(self, far_path, self.files, params["guid"])
+        except TimeoutError:
+            self._stays(params, f"it did not come within {BRING_S:g} s")
+        except (Failure, ProtocolError, OSError, LookupError, TypeError, ValueError) as error:
+            self._stays(params, str(error))
         else:
+            self.files.give_back(size)  # who ends a download counts it
             super().download_moves({**params, "receivedBytes": size})
+
+    def _stays(self, params: dict[str, Any], why: str) -> None:
+        if self.owner:
+            self.owner.report("download", "", f"a file stays on the browser's machine: {why}", params["guid"])
+        super().download_moves({**params, "state": "canceled"})
 
 
 class Remotes:
-    """The browsers elsewhere that agents work in now. `sources` says which there are, by name; it may change.
-
-    Who stops waiting loses no place in a queue: the next who wants a browser of that source takes it over.
-    """
+    """The browsers elsewhere that agents work in now. `sources` says which there are, by name; it may change."""
 
     def __init__(self, sources: Callable[[], Mapping[str, Source]], abroad: OpenAbroad | None = None) -> None:
         self._sources = sources
         self._abroad = abroad
-        self._shared: dict[Source, asyncio.Task[RemoteBrowser]] = {}
-        self._left: dict[Source, deque[asyncio.Task[RemoteBrowser]]] = {}
+        self._queues: dict[Source, Queue[RemoteBrowser]] = {}
         self._every: set[RemoteBrowser] = set()
         self._coming: Counter[str] = Counter()
         self._closing = False
@@ -299,7 +320,7 @@ class Remotes:
         if source is None or self._closing:
             raise Failure("browser_gone", f"the endpoint {name} is not there any more", suggestions=["open_session"])
         self._check(wish)
-        browser = await (self._shared_browser(source, progress) if source.share else self._own(source, progress))
+        browser = await self._queue(source).take(progress)
         with browser.kept():
             gateway, proxy = await self._way_out(wish)
             try:
@@ -314,11 +335,6 @@ class Remotes:
             raise
         return context
 
-    @property
-    def waiting(self) -> int:
-        """How many browsers were asked for and have not come."""
-        return self._coming.total()
-
     def places(self) -> list[Place]:
         """Where there are browsers, or will be."""
         running = [one for one in self._every if one.usable]
@@ -331,9 +347,8 @@ class Remotes:
     async def close(self) -> None:
         """Give all of them back."""
         self._closing = True
-        waiting = [*self._shared.values(), *(task for left in self._left.values() for task in left)]
-        for task in waiting:
-            task.cancel()
+        for queue in self._queues.values():
+            queue.close()
         await asyncio.gather(*(browser.release() for browser in self._every), return_exceptions=True)
 
     def _check(self, wish: Wish) -> None:
@@ -352,55 +367,13 @@ class Remotes:
         gateway, host = await self._abroad(upstream=wish.proxy, allowed=wish.allowed)
         return gateway, f"socks5://{host}:{gateway.port}"
 
-    async def _shared_browser(self, source: Source, progress: Progress | None) -> RemoteBrowser:
-        task = self._shared.get(source)
-        if task is None or (task.done() and not _is_up(task)):
-            task = self._shared[source] = asyncio.create_task(self._connected(source))
-        if task.done():  # at once: it may be about to be let go
-            return task.result()
-        return await self._awaited(source, task, progress)
-
-    async def _own(self, source: Source, progress: Progress | None) -> RemoteBrowser:
-        left = self._left.setdefault(source, deque())
-        task = next((one for one in left if not one.done() or _is_up(one)), None)
-        if task is None:
-            task = asyncio.create_task(self._connected(source))
-        else:
-            left.remove(task)
-        try:
-            return await self._awaited(source, task, progress)
-        except asyncio.CancelledError:
-            if not self._closing:
-                left.append(task)
-                task.add_done_callback(lambda one: self._spare(left, one))
-            raise
-
-    def _spare(self, left: "deque[asyncio.Task[RemoteBrowser]]", task: "asyncio.Task[RemoteBrowser]") -> None:
-        """It came, and nobody waits for it. If nobody does soon, it goes back."""
-
-        def drop() -> None:
-            if task in left:
-                left.remove(task)
-                if _is_up(task):
-                    task.result().release()
-
-        if task.cancelled() or task.exception():
-            drop()
-        else:
-            asyncio.get_running_loop().call_later(SPARE_S, drop)
-
-    async def _awaited(
-        self, source: Source, task: "asyncio.Task[RemoteBrowser]", progress: Progress | None
-    ) -> RemoteBrowser:
-        began = asyncio.get_running_loop().time()
-        while not (await asyncio.wait({task}, timeout=TELL_EVERY_S if progress else None))[0]:
-            if progress:
-                standing = await source.standing()
-                with contextlib.suppress(Failure):
-                    await progress(asyncio.get_running_loop().time() - began, None, standing)
-        if task.cancelled():
-            raise Failure("browser_gone", "the daemon is stopping")
-        return task.result()
+    def _queue(self, source: Source) -> Queue[RemoteBrowser]:
+        """That of the source; those of sources that are no more go when nobody is in them."""
+        known = set(self._sources().values())
+        self._queues = {one: queue for one, queue in self._queues.items() if one in known or not queue.idle}
+        if source not in self._queues:
+            self._queues[source] = Queue(partial(self._connected, source), source.standing, share=source.share)
+        return self._queues[source]
 
     async def _connected(self, source: Source) -> RemoteBrowser:
         self._coming[source.name] += 1
@@ -413,7 +386,7 @@ class Remotes:
         browser.connection.closed.add_done_callback(lambda _: self._every.discard(browser))
         try:
             await browser.start()
-        except (Failure, ProtocolError, TimeoutError) as error:
+        except Exception as error:  # what it answers may be anything
             browser.release()
             why = str(error) or f"it did not answer in {START_S:g} s"
             raise Failure(
@@ -429,8 +402,16 @@ class Remotes:
         return browser
 
 
-def _is_up(task: "asyncio.Task[RemoteBrowser]") -> bool:
-    return task.done() and not task.cancelled() and not task.exception() and task.result().usable
+def _folder_beside_data(command_line: str) -> str:
+    """A place that this browser can write to: beside its own data, and gone with it. Empty: it does not tell."""
+    found = _DATA_DIR.search(command_line)
+    return _within(found[1].strip('"'), "pilothouse-downloads") if found and found[1] else ""
+
+
+def _within(folder: str, name: str) -> str:
+    """As paths are written on the browser's machine."""
+    separator = "\\" if "\\" in folder else "/"
+    return f"{folder.rstrip(separator)}{separator}{name}"
 
 
 _held: set[asyncio.Task[None]] = set()

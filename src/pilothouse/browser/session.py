@@ -17,6 +17,7 @@ from pilothouse.browser.browser import Context
 from pilothouse.browser.files import Folder
 from pilothouse.browser.intercept import Rules
 from pilothouse.browser.pause import Pause
+from pilothouse.browser.queue import Progress
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stream import Line, Stream, Wanted
 from pilothouse.browser.tab import Tab, taken
@@ -28,6 +29,10 @@ from pilothouse.result import counted
 AS_IT_IS = (0, 0)  # a viewport that is the window's own
 WITHDRAWN_KEPT = 50
 POPUP_FRESH_S = 10.0  # for so long a tab that a page opened counts as the next one
+
+
+Take = Callable[[Progress | None], Awaitable[Context]]
+"""A place in a browser; who has to wait for one is told by the progress of the very call that waits."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -59,7 +64,7 @@ class Session:
         *,
         folder: Path,
         terms: Terms,
-        take: Callable[[], Awaitable[Context]],
+        take: Take,
         border: Border | None = None,
     ) -> None:
         self.id = session_id
@@ -126,12 +131,22 @@ class Session:
         """Why nothing can be done in its browser now."""
         return self._context.absence() if self._context else None
 
-    async def open(self) -> None:
+    @property
+    def settled(self) -> bool:
+        """Whether it has got its browser."""
+        return self._context is not None
+
+    @property
+    def limits(self) -> str:
+        """What the policy cannot hold in its browser."""
+        return self._context.limits if self._context else ""
+
+    async def open(self, progress: Progress | None = None) -> None:
         """Move into a browser: at first, and again when the last one died."""
-        await self._move_in()
+        await self._move_in(progress)
         await self.context.present()
 
-    async def _move_in(self) -> None:
+    async def _move_in(self, progress: Progress | None) -> None:
         async with self._moving_in:
             self._check_open()
             if self._context and self._context.browser.alive:
@@ -141,7 +156,7 @@ class Session:
                 await self._context.close()
             self._forget_tabs()
             self._popups.clear()
-            self._context = context = await self._take()
+            self._context = context = await self._take(progress)
             self._dress(context)
             if self.rules or (self._border and self._border.watch):
                 await context.intercept.apply()
@@ -159,9 +174,9 @@ class Session:
     def has_tab(self, name: str) -> bool:
         return any(name in (tab.name, tab.target_id) for tab in self.tabs)
 
-    async def tab(self, name: str = "", *, opens: bool = False) -> Tab:
+    async def tab(self, name: str = "", *, opens: bool = False, progress: Progress | None = None) -> Tab:
         """The tab of that name, or the current one; if there is none, a new one for who `opens`."""
-        await self.open()
+        await self.open(progress)
         if name:
             found = self._tabs.get(name) or next((tab for tab in self.tabs if tab.target_id == name), None)
             if found is None and name in self._withdrawn:

@@ -18,16 +18,17 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pilothouse.browser import partings
+from pilothouse.browser import handles, partings
 from pilothouse.browser.border import Border, OpenBorder
 from pilothouse.browser.browser import Context
 from pilothouse.browser.browsers import Browsers, Wish
 from pilothouse.browser.folders import Folders
 from pilothouse.browser.partings import Parting, Partings
 from pilothouse.browser.pool import Pool
-from pilothouse.browser.remote import Place, Progress, Remotes
+from pilothouse.browser.queue import Progress
+from pilothouse.browser.remote import Place, Remotes
 from pilothouse.browser.remote import Wish as FarWish
-from pilothouse.browser.session import AS_IT_IS, Options, Session
+from pilothouse.browser.session import AS_IT_IS, Options, Session, Take
 from pilothouse.browser.shared import Shared
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.warden import Bounds, Cost, Warden
@@ -109,8 +110,9 @@ class Sessions:
         """`progress` is told where the browser has to be waited for in a queue."""
         if len(self._open) >= self._max_sessions:
             raise self._full()
+        handles.admit(sum(not one.settled for one in self._open.values()))
         self.warden.admit()
-        take = self._taking(options, progress)
+        take = self._taking(options)
         session_id = f"s{secrets.token_urlsafe(16)}"
         session = Session(
             session_id,
@@ -124,7 +126,7 @@ class Sessions:
         self._open[session_id] = session
         session.watch.subscribe(lambda event: self._tell(session, event))
         try:
-            await session.open()
+            await session.open(progress)
         except BaseException:
             self._open.pop(session_id, None)
             session.closed = True  # another call may wait to move in
@@ -167,16 +169,19 @@ class Sessions:
         lone = [one for one in self.browsers.running() if not one.browser.seats] if self.browsers else []
         return len(self._open) + len(lone)
 
-    def _taking(self, options: Options, progress: Progress | None) -> Callable[[], Awaitable[Context]]:
-        """How a session of this kind gets its place in a browser."""
+    def _taking(self, options: Options) -> Take:
+        """How a session of this kind gets its place in a browser; a queue stands before those elsewhere only."""
+        if options.browser == "remote" and self.remotes:
+            return partial(self.remotes.take, options.profile, FarWish(options.proxy, options.allowed_domains))
+        take = self._taking_here(options)
+        return lambda progress: take()
+
+    def _taking_here(self, options: Options) -> Callable[[], Awaitable[Context]]:
         if options.browser == "profile" and self.browsers:
             wish = Wish(options.headless, options.proxy, options.allowed_domains)
             return partial(self.browsers.take, options.profile, wish)
         if options.browser == "extension" and self.shared:
             return partial(self.shared.take, options.profile, options.allowed_domains)
-        if options.browser == "remote" and self.remotes:
-            wish = FarWish(options.proxy, options.allowed_domains)
-            return partial(self.remotes.take, options.profile, wish, progress)
         if options.browser != "isolated":
             raise Failure(
                 "unsupported",
@@ -224,7 +229,11 @@ class Sessions:
         return session if session and session.owner[0] == key else None
 
     async def find(
-        self, owner: Owner, session_id: str, options: Callable[[str], Awaitable[Options]]
+        self,
+        owner: Owner,
+        session_id: str,
+        options: Callable[[str], Awaitable[Options]],
+        progress: Progress | None = None,
     ) -> tuple[Session, bool]:
         """The named session, else the owner's only one, else a new one (True), on the profile that was named."""
         if there := self._there(owner, session_id):
@@ -232,7 +241,7 @@ class Sessions:
         asked = (None if session_id else self.partings.options(owner)) or await options(session_id)
         if there := self._there(owner, session_id):  # a call beside this one was faster
             return there, False
-        return await (self.open if session_id else self._renewed)(owner, asked), True
+        return await (self.open if session_id else self._renewed)(owner, asked, progress), True
 
     def _there(self, owner: Owner, session_id: str) -> Session | None:
         """None when one is to be opened; a name that is nobody's fails."""
@@ -241,10 +250,10 @@ class Sessions:
             return _only(self.of(owner))
         return None if self._opens(owner, session_id) else self.get(owner, session_id)
 
-    async def _renewed(self, owner: Owner, options: Options) -> Session:
+    async def _renewed(self, owner: Owner, options: Options, progress: Progress | None) -> Session:
         """A new one; who had one before is told what became of it."""
         parting = self.partings.of(owner)
-        session = await self.open(owner, options)
+        session = await self.open(owner, options, progress)
         if parting:
             session.report("browser", "", f"this is a new session: {parting.why}")
         before = [one for one, was in self._fell_idle.items() if was == owner]
@@ -391,12 +400,13 @@ class Sessions:
 
 
 class OwnSessions:
-    """The sessions as one caller sees them."""
+    """The sessions as one caller sees them. `progress` is told where its call has to wait for a browser."""
 
-    def __init__(self, sessions: Sessions, owner: Owner, defaults: Options) -> None:
+    def __init__(self, sessions: Sessions, owner: Owner, defaults: Options, progress: Progress | None = None) -> None:
         self._sessions = sessions
         self.owner = owner
         self.defaults = defaults
+        self._progress = progress
 
     def all(self) -> list[Session]:
         return self._sessions.of(self.owner)
@@ -404,11 +414,11 @@ class OwnSessions:
     def get(self, session_id: str) -> Session:
         return self._sessions.get(self.owner, session_id)
 
-    async def open(self, options: Options, progress: Progress | None = None) -> Session:
-        return await self._sessions.open(self.owner, options, progress)
+    async def open(self, options: Options) -> Session:
+        return await self._sessions.open(self.owner, options, self._progress)
 
     async def find(self, session_id: str) -> tuple[Session, bool]:
-        return await self._sessions.find(self.owner, session_id, self._new)
+        return await self._sessions.find(self.owner, session_id, self._new, self._progress)
 
     async def options_for(self, browser: str, profile: str, *, headless: bool | None = None) -> Options:
         """The defaults of this caller for a kind of browser; a profile brings its own."""

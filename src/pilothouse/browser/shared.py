@@ -96,7 +96,7 @@ class NoGateway:
 
 class SharedBrowser(ProfileBrowser):
     def __init__(self, relay: Relay, *, nap_after_s: float = NAP_AFTER_S) -> None:
-        super().__init__(Connection(relay), NoGateway(), files=Path())
+        super().__init__(Connection(relay, ours=True), NoGateway(), files=Path())
         self.relay = relay
         self.nap_after_s = nap_after_s
         self._present = True

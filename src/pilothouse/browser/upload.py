@@ -47,7 +47,7 @@ async def _into_element(tab: Tab, element: Element, chosen: list[Path]) -> None:
         raise Failure("bad_request", f"{element.ref} takes one file only")
     handle = await element.world.handle(field["ref"])
     if tab.elsewhere:
-        await courier.give(element.world, handle, chosen)
+        await courier.give(element.world, handle, chosen, MAX_BYTES)
         return
     await element.world.channel.send("DOM.setFileInputFiles", files=[str(one) for one in chosen], objectId=handle)
 
@@ -58,12 +58,13 @@ async def _into_chooser(tab: Tab, chosen: list[Path]) -> None:
         raise Failure("not_found", "no file chooser is open", suggestions=["give the target of the file input"])
     if len(chosen) > 1 and not chooser.multiple:
         raise Failure("bad_request", "the page takes one file only")
+    frame = tab.frames.get(chooser.frame_id)
+    if tab.elsewhere and (frame is None or frame.world is None):
+        raise Failure("stale_ref", "the page that asked for a file is gone")
     tab.file_chooser = None
-    if tab.elsewhere:
-        frame = tab.frames.get(chooser.frame_id)
-        if frame is None or frame.world is None:
-            raise Failure("stale_ref", "the page that asked for a file is gone")
-        await courier.give(frame.world, await courier.given_node(frame.world, chooser.backend_node_id), chosen)
+    if tab.elsewhere and frame and frame.world:
+        field = await courier.given_node(frame.world, chooser.backend_node_id)
+        await courier.give(frame.world, field, chosen, MAX_BYTES)
         return
     await chooser.channel.send(
         "DOM.setFileInputFiles", files=[str(one) for one in chosen], backendNodeId=chooser.backend_node_id

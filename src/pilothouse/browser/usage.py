@@ -22,6 +22,7 @@ from pilothouse.errors import Failure
 
 ASK_S = 2.0
 _ANCESTORS = 5
+_PID_DIGITS = 10
 # From our own world, whatever the page did to its globals. The address leaves no trace: no entry in the page's list of
 # resources, none in ours.
 _PROBE = "(() => { const x = new XMLHttpRequest(); x.open('GET', '%s'); x.send(); })()"
@@ -34,15 +35,32 @@ class Process(msgspec.Struct, frozen=True):
     memory_bytes: int  # 0 where the system does not tell
 
 
-async def processes(browser: Browser) -> list[Process]:
-    """All of one browser; none if it does not tell (others' browsers do not), or is about to end."""
-    try:
-        told = (await browser.root.send("SystemInfo.getProcessInfo", timeout=ASK_S))["processInfo"]
-    except (Failure, ProtocolError):
+class _One(msgspec.Struct):
+    id: int
+    type: str
+    cpuTime: float  # noqa: N815 (CDP's spelling)
+
+
+class _Told(msgspec.Struct):
+    processInfo: list[_One]  # noqa: N815
+
+
+async def processes(browser: Browser, *, elsewhere: bool = False) -> list[Process]:
+    """All of one browser; none if it does not tell (others' browsers do not), or is about to end.
+
+    The numbers of one elsewhere mean other processes here, or none. It is asked only while somebody waits for it: idle
+    ones are many, and each question goes through a Grid.
+    """
+    if elsewhere and not browser.connection.waits:
         return []
-    main = next((int(one["id"]) for one in told if one["type"] == "browser"), 0)
-    memory = await asyncio.to_thread(memory_of, main, [int(one["id"]) for one in told])
-    return [Process(int(one["id"]), one["type"], float(one["cpuTime"]), memory.get(int(one["id"]), 0)) for one in told]
+    try:
+        told = await browser.root.send("SystemInfo.getProcessInfo", timeout=ASK_S)
+        found = msgspec.convert(told, _Told, strict=False).processInfo
+    except (Failure, ProtocolError, msgspec.ValidationError):
+        return []
+    main = next((one.id for one in found if one.type == "browser"), 0)
+    memory = {} if elsewhere else await asyncio.to_thread(memory_of, main, [one.id for one in found])
+    return [Process(one.id, one.type, one.cpuTime, memory.get(one.id, 0)) for one in found]
 
 
 async def pid_of(world: World) -> int:
@@ -66,7 +84,7 @@ async def pid_of(world: World) -> int:
 def pid_in(request_id: str) -> int:
     """0 for requests that the browser itself makes, as it does for documents."""
     head, dot, _ = request_id.partition(".")
-    return int(head) if dot and head.isdecimal() and head.isascii() else 0
+    return int(head) if dot and head.isdecimal() and head.isascii() and len(head) <= _PID_DIGITS else 0
 
 
 def memory_of(main: int, pids: Iterable[int]) -> dict[int, int]:

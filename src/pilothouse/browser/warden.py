@@ -127,7 +127,8 @@ class Warden:
         """See what everything costs now, and act on it."""
         sessions = [one for one in self._sessions() if one.tabs]
         browsers = {one.context.browser: one.context.elsewhere for one in sessions if one.context.browser.alive}
-        seen = dict(zip(browsers, await asyncio.gather(*map(processes, browsers)), strict=True))
+        asked = (processes(browser, elsewhere=elsewhere) for browser, elsewhere in browsers.items())
+        seen = dict(zip(browsers, await asyncio.gather(*asked), strict=True))
         here = [found for browser, found in seen.items() if not browsers[browser]]
         self.costs = [_cost(found) for found in here if found]
         self._warn_if_dumb(here)

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -31,7 +31,7 @@ class ProtocolError(Exception):
     def __init__(self, method: str, error: dict[str, Any]) -> None:
         super().__init__(f"{method}: {error.get('message', 'refused')}")
         self.method = method
-        self.reason: str = error.get("message", "")
+        self.reason = str(error.get("message", ""))
 
 
 class _Frame(msgspec.Struct):
@@ -54,7 +54,7 @@ class _Pending(msgspec.Struct):
 
 
 _encode = msgspec.json.Encoder().encode
-_ID = re.compile(rb'\{"id":(\d+),')
+_ID = re.compile(rb'\{"id":(\d{1,15}),')
 _envelope = msgspec.json.Decoder(_Frame).decode
 
 
@@ -120,11 +120,15 @@ class Channel:
 
 
 class Connection:
-    def __init__(self, transport: Transport) -> None:
+    """`ours`: the transport may speak in our own words; from any other they are as foreign as the rest."""
+
+    def __init__(self, transport: Transport, *, ours: bool = False) -> None:
         self._transport = transport
+        self._ours = ours
         self._pending: dict[int, _Pending] = {}
         self._last_id = 0
         self.heard = 0  # frames so far
+        self._complained = False
         self.root = Channel(self, "")
         self._channels: dict[str, Channel] = {"": self.root}
         self.closed = asyncio.get_running_loop().create_future()
@@ -180,7 +184,14 @@ class Connection:
             self._take(_frame(data))
         except RecursionError:
             self._take(_Frame(id=_id_of(data), error={"message": "the answer is nested too deeply"}))
-        except (ValueError, KeyError):
+        except Exception:  # whatever it is, it must not end the reading: others wait for theirs
+            self._complain(data)
+            self._take(_Frame(id=_id_of(data), error={"message": "the answer cannot be read"}))
+
+    def _complain(self, data: bytes) -> None:
+        """Once: who talks nonsense may talk much of it."""
+        if not self._complained:
+            self._complained = True
             log.exception("the browser sent a frame that cannot be read: %r", data[:200])
 
     def _take(self, frame: _Frame) -> None:
@@ -198,10 +209,10 @@ class Connection:
         if pending is None:
             return
         if frame.error is None:
-            self._settle(frame.id, decode(frame.result))
-        elif told := frame.error.get(OWN_WORDS):
+            self._settle(frame.id, _result(frame.result, pending.method))
+        elif self._ours and (told := frame.error.get(OWN_WORDS)):
             self._settle(frame.id, Failure(**told))
-        elif "session" in frame.error.get("message", "").lower() and frame.error.get("code") == -32001:
+        elif "session" in str(frame.error.get("message", "")).lower() and frame.error.get("code") == -32001:
             self._settle(frame.id, Failure("tab_closed", "the tab is closed"))
         else:
             self._settle(frame.id, ProtocolError(pending.method, frame.error))
@@ -250,6 +261,11 @@ def _frame(data: bytes) -> _Frame:
         return _envelope(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _envelope(_encode(decode(data)))
+
+
+def _result(raw: msgspec.Raw, method: str) -> "dict[str, Any] | ProtocolError":
+    told: Any = decode(raw)
+    return cast(dict[str, Any], told) if isinstance(told, dict) else ProtocolError(method, {"message": "no answer"})
 
 
 def _id_of(data: bytes) -> int:

@@ -4,6 +4,7 @@ Above: providers. Below: websockets.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -12,7 +13,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from pilothouse.cdp.pipe import MAX_FRAME_BYTES
 from pilothouse.errors import Failure
 
+log = logging.getLogger(__name__)
+
 OPEN_TIMEOUT_S = 10
+MAX_UNSENT_BYTES = 256_000_000  # a far side that does not read is given up
 
 
 class Refused(Failure):
@@ -23,12 +27,20 @@ class Refused(Failure):
         self.why = _why(error)
 
 
+class _Straight(connect):
+    """To that address and to no other: headers may hold secrets, and who answers must not send us on."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
+
+
 class Socket:
     """Frames are queued and written by one task: `send` never waits, order is kept."""
 
     def __init__(self, websocket: ClientConnection) -> None:
         self._websocket = websocket
         self._outgoing: asyncio.Queue[bytes] = asyncio.Queue()
+        self._unsent_bytes = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._on_close: Callable[[str], None] | None = None
 
@@ -37,7 +49,7 @@ class Socket:
         cls, url: str, headers: Mapping[str, str] | None = None, *, timeout_s: float = OPEN_TIMEOUT_S
     ) -> "Socket":
         try:
-            websocket = await connect(
+            websocket = await _Straight(
                 url,
                 additional_headers=dict(headers or {}),
                 max_size=MAX_FRAME_BYTES,
@@ -56,6 +68,10 @@ class Socket:
         self._tasks = [asyncio.create_task(self._read(on_frame)), asyncio.create_task(self._write())]
 
     def send(self, frame: bytes, timeout: float = 0) -> None:
+        self._unsent_bytes += len(frame)
+        if self._unsent_bytes > MAX_UNSENT_BYTES:
+            self._end("it does not read what it is told")
+            return
         self._outgoing.put_nowait(frame)
 
     async def close(self) -> None:
@@ -70,13 +86,21 @@ class Socket:
                 on_frame(await self._websocket.recv(decode=False))
         except ConnectionClosed as closed:
             self._end(str(closed))
+        except Exception:  # nobody reads any more, and nobody may wait for what would be read
+            log.exception("a frame of the browser stopped the reading")
+            self._end("what it says cannot be read")
 
     async def _write(self) -> None:
         try:
             while True:
-                await self._websocket.send(await self._outgoing.get(), text=True)
+                frame = await self._outgoing.get()
+                await self._websocket.send(frame, text=True)
+                self._unsent_bytes -= len(frame)
         except ConnectionClosed as closed:
             self._end(str(closed))
+        except Exception:
+            log.exception("a frame could not be sent to the browser")
+            self._end("it cannot be told anything")
 
     def _end(self, reason: str) -> None:
         if self._on_close is not None:

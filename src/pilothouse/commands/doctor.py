@@ -28,6 +28,7 @@ from pilothouse.commands.clients import CLIENTS, Unreadable
 from pilothouse.commands.extension import back_from, elsewhere, folder
 from pilothouse.commands.show import BOLD, DIM, RED, YELLOW, paint
 from pilothouse.config import Config, load
+from pilothouse.config import Sluice as Gateways
 from pilothouse.errors import Failure
 from pilothouse.home import directory
 from pilothouse.providers.find import find_chrome
@@ -391,12 +392,33 @@ def _elsewhere(patient: Patient) -> Iterator[Finding]:
     secrets = Secrets(patient.home, Vault(patient.home, system_keyring))
     places = Elsewhere(secrets.written_out)
     places.configure(patient.config.endpoints, patient.config.grid)
+    yield from _gateways(patient.config.sluice)
     for name, source in places.sources().items():
         check = "grid" if name == "grid" else f"endpoint {name}"
         try:
             yield Finding(check, "ok", asyncio.run(source.examined()))
         except Failure as failure:
             yield Finding(check, "fail", failure.message, "mend its entry in config.toml, or start what it names")
+
+
+def _gateways(told: Gateways) -> Iterator[Finding]:
+    """One is really opened; whether nodes reach it, only they can say."""
+    from pilothouse.guard.abroad import Abroad
+    from pilothouse.guard.sluice import Sluice
+
+    async def tried() -> None:
+        gateway, _ = await Abroad(Sluice({}, set()), told)()
+        gateway.close()
+
+    if not told.advertise:
+        return
+    try:
+        asyncio.run(tried())
+    except Failure as failure:
+        yield Finding("sluice", "fail", failure.message, "sluice.listen has to be an address of this machine, or empty")
+        return
+    where = told.listen or "every address of this machine"
+    yield Finding("sluice", "ok", f"gateways on {where}, called {told.advertise}, for {', '.join(told.nodes)}")
 
 
 def _own_browser(one: dict[str, Any], port: int) -> Finding:
@@ -418,5 +440,5 @@ def _own_browser(one: dict[str, Any], port: int) -> Finding:
 def _line(finding: Finding) -> str:
     colours = {"ok": BOLD, "note": DIM, "warn": YELLOW, "fail": RED}
     state = paint(f"{finding.state:<5}", colours[finding.state], sys.stdout)
-    line = f"{state} {finding.check}: {finding.found}"
-    return f"{line}\n      fix: {finding.fix}" if finding.fix else line
+    line = f"{state} {finding.check}: {person.plain(finding.found)}"
+    return f"{line}\n      fix: {person.plain(finding.fix)}" if finding.fix else line

@@ -51,6 +51,9 @@ class Border:
     def address(self, host: str, address: Address) -> str | None:
         return self._view.address(host, address)
 
+    def named(self, host: str) -> bool:
+        return self._view.named(host)
+
     # What the engine asks
 
     def asks(self, url: str) -> bool:

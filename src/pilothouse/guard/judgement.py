@@ -10,7 +10,8 @@ from collections.abc import Collection
 import msgspec
 
 from pilothouse.guard.address import forbidden, is_local_name, is_loopback, is_metadata_name, literal
-from pilothouse.guard.patterns import LISTABLE, NOWHERE, Place, is_private, place_of, read_pattern
+from pilothouse.guard.keepers import Keepers
+from pilothouse.guard.patterns import LISTABLE, NOWHERE, WEB, Place, is_private, place_of, read_pattern
 from pilothouse.guard.question import CHANGES, UNTOLD, Decision, Risk, Verdict
 from pilothouse.guard.rules import Rule, Rules
 from pilothouse.tool import Access
@@ -19,6 +20,7 @@ _ORDER: dict[str, int] = {"allow": 0, "ask": 1, "deny": 2}
 _MODES = ("auto", "ask", "readonly")
 _RISKS = ("none", "low", "medium", "high")
 ISOLATED = "isolated"
+KEPT = "is where browsers elsewhere are had from, which only a rule for that very host and port opens"
 LAUNCHED = (ISOLATED, "profile")
 """Browsers that begin empty, with the sluice in front."""
 
@@ -60,15 +62,18 @@ def is_sensitive(access: Access, risk: Risk) -> bool:
 
 
 class Judge:
-    """The rules as one kind of browser in one mode sees them. `own_ports` are never reached."""
+    """The rules as one kind of browser in one mode sees them. `own_ports` are never reached, `keepers` if named."""
 
-    def __init__(self, rules: Rules, *, browser: str, mode: str, own_ports: Collection[int]) -> None:
+    def __init__(
+        self, rules: Rules, *, browser: str, mode: str, own_ports: Collection[int], keepers: Keepers | None = None
+    ) -> None:
         self.rules = rules
         self.template = template_of(rules, browser)
         self.mode = narrowed(rules.mode, mode)
         self._is_the_persons = browser == "extension"
         self._column = TEMPLATES[self.template]
         self.own_ports = own_ports
+        self.keepers = keepers or Keepers()
 
     @property
     def hosts(self) -> Verdict:
@@ -112,7 +117,13 @@ class Judge:
         local = is_local_name(host) or (address is not None and is_loopback(address))
         if local and place.port in self.own_ports:
             return _never(f"{place.domain} is Pilothouse itself")
-        return None
+        keeper = self.keepers.called(host, place.port)
+        return None if keeper is None or self.opens(keeper) else _kept(place, keeper)
+
+    def opens(self, keeper: Place) -> bool:
+        """Whether a rule names that very host and port."""
+        rules = (self.rules.of(Place(scheme, keeper.host, keeper.port)) for scheme in WEB)
+        return any(one is not None and one.pattern.port == keeper.port and not one.pattern.below for one in rules)
 
     def _scheme(self, place: Place) -> Decision | None:
         if place.scheme not in LISTABLE:
@@ -232,6 +243,13 @@ def _where(place: Place | None) -> str:
 
 def _never(why: str) -> Decision:
     return Decision("deny", "built in", why=why)
+
+
+def _kept(place: Place, keeper: Place) -> Decision:
+    """Its own name is told to who knows it already."""
+    shown = f"{f'[{place.host}]' if ':' in place.host else place.host}:{place.port}"
+    line = _table(shown) if place.host == keeper.host else ""
+    return Decision("deny", "built in", why=f"{shown} {KEPT}", line=line)
 
 
 def _table(host: str, *keys: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from pilothouse.errors import Failure
 from pilothouse.guard.domains import Domains, read_domains
+from pilothouse.guard.keepers import is_here
 from pilothouse.guard.patterns import WEB, Pattern
 from pilothouse.guard.question import Verdict
 from pilothouse.guard.rules import Rules
@@ -49,12 +50,19 @@ _BEHIND = rf"{_DOT}(:\d+)?[/?#]"
 
 
 def net_rules(
-    rules: Rules, *, hosts: Verdict, private: bool, own_ports: Collection[int], allowed: Iterable[str] = ()
+    rules: Rules,
+    *,
+    hosts: Verdict,
+    private: bool,
+    own_ports: Collection[int],
+    kept: Iterable[tuple[str, int]] = (),
+    allowed: Iterable[str] = (),
 ) -> list[NetRule]:
     """`hosts` is what holds for those that no rule names, `private` whether networks of one's own are open to them,
-    `allowed` are the only hosts of a session that was narrowed."""
+    `kept` what no rule has opened, `allowed` the only hosts of a session that was narrowed."""
     said = [_block(_NEVER, rf"^\w+://{_AT}{one}{_BEHIND}") for one in _METADATA]
     said += [_block(_NEVER, rf"^\w+://{_AT}{_LOOPBACK}{_DOT}:{port}[/?#]") for port in own_ports]
+    said += [_block(_NEVER, _kept(host, port)) for host, port in kept]
     said += _narrowed(read_domains(allowed))
     if not private:
         said += [_block(_PRIVATE, rf"^\w+://{_AT}{one}{_BEHIND}") for one in (_LOOPBACK, *_NETWORKS)]
@@ -93,6 +101,13 @@ def _named(rules: Rules) -> list[NetRule]:
         _rule(_NAMED + place, "allow" if one.read else "block", regexFilter=_regex(one.pattern))
         for place, one in enumerate(ranked)
     ]
+
+
+def _kept(host: str, port: int) -> str:
+    if is_here(host):
+        said = f"(:{port})?" if port in (80, 443) else f":{port}"
+        return rf"^\w+://{_AT}{_LOOPBACK}{_DOT}{said}[/?#]"
+    return _regex(Pattern("", "", host, port))
 
 
 def _narrowed(domains: Domains) -> list[NetRule]:

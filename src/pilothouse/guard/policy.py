@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pilothouse.guard import sensitive
 from pilothouse.guard.address import Address, unwrap
 from pilothouse.guard.judgement import ISOLATED, LAUNCHED, TEMPLATES, Judge
+from pilothouse.guard.keepers import Keepers
 from pilothouse.guard.netrules import NetRule, net_rules
 from pilothouse.guard.patterns import Hosts, Pattern, names, place_of
 from pilothouse.guard.question import Aim, Approved, Decision, Question, Risk, Verdict, denial
@@ -27,18 +28,20 @@ Assess = Callable[[Question, tuple[Any, ...]], tuple[Risk, str]]
 
 
 class Policy:
-    """`own_ports` (read live) are out of reach whatever the rules say."""
+    """`own_ports` (read live) are out of reach whatever the rules say, `keepers` unless a rule names them."""
 
     def __init__(
         self,
         rules: Rules | None = None,
         *,
         own_ports: Collection[int] = (),
+        keepers: Keepers | None = None,
         assess: Assess | None = None,
     ) -> None:
         self.rules = rules or Rules()
         self.problem = ""  # why the file's newest text does not hold; empty: it does
         self._own_ports = own_ports
+        self._keepers = keepers or Keepers()
         self._assess = assess or sensitive.assess
         self._followers: list[Callable[[], None]] = []
         self._judge = lru_cache(maxsize=32)(self._make_judge)
@@ -130,7 +133,7 @@ class Policy:
         return LOCKED_REQUESTS_PER_MINUTE if self.rules.template == "locked" and configured == default else configured
 
     def _make_judge(self, browser: str, mode: str) -> Judge:
-        return Judge(self.rules, browser=browser, mode=mode, own_ports=self._own_ports)
+        return Judge(self.rules, browser=browser, mode=mode, own_ports=self._own_ports, keepers=self._keepers)
 
 
 class View:
@@ -156,6 +159,8 @@ class View:
             return ""
         if judge.hosts != "allow" or not TEMPLATES[judge.template].private:
             return "documents"
+        if judge.keepers.all() and not self._behind_sluice:
+            return "documents"
         return "documents" if forbids and (by_scheme or not self._behind_sluice) else ""
 
     def document(self, url: str) -> Decision:
@@ -177,10 +182,14 @@ class View:
         judge = self._judge()
         if TEMPLATES[judge.template].private or unwrap(address).is_global:
             return None
-        if any(judge.rules.names(one) or names(self._named(), one) for one in (host, str(address))):
+        if self.named(host) or self.named(str(address)):
             return None
         where = f"{host} is {address}" if host != str(address) else host
         return f"{where}, in a private network, which template {judge.template} allows only if a rule names it"
+
+    def named(self, host: str) -> bool:
+        """Whether a rule does, or a list of one."""
+        return self._judge().rules.names(host) or names(self._named(), host)
 
     def resources(self, document_url: str) -> "Hosts | Allowed | None":
         """From where a page may load; None: from wherever its session may.
@@ -200,6 +209,7 @@ class View:
             hosts=judge.hosts,
             private=TEMPLATES[judge.template].private,
             own_ports=judge.own_ports,
+            kept=[(one.host, one.port) for one in judge.keepers.all() if not judge.opens(one)],
             allowed=allowed,
         )
 

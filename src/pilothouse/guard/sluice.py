@@ -18,6 +18,8 @@ from typing import Literal, NamedTuple
 from pilothouse.guard import socks
 from pilothouse.guard.address import Address, forbidden, is_loopback, is_metadata_name, literal
 from pilothouse.guard.domains import Domains, read_domains
+from pilothouse.guard.judgement import KEPT
+from pilothouse.guard.keepers import Keepers, is_own, same
 from pilothouse.guard.resolve import Resolver, UnknownHost, canonical
 from pilothouse.guard.socks import Arrival, Visitor
 from pilothouse.guard.upstream import Line, ProxyRefused, Upstream, read_upstream
@@ -58,8 +60,15 @@ class Reason(NamedTuple):
 class Sluice:
     """Opens gateways. `forbidden_ports` is read live: ports of this machine that no page may reach (the daemon's)."""
 
-    def __init__(self, hosts: Mapping[str, str], forbidden_ports: set[int], connect: Connect | None = None) -> None:
+    def __init__(
+        self,
+        hosts: Mapping[str, str],
+        forbidden_ports: set[int],
+        connect: Connect | None = None,
+        keepers: Keepers | None = None,
+    ) -> None:
         self.forbidden_ports = forbidden_ports
+        self.keepers = keepers or Keepers()
         self.resolver = Resolver(hosts)
         self.connect = connect or direct
         self._gateways: set[Gateway] = set()
@@ -74,24 +83,32 @@ class Sluice:
         `upstream` is the address of a proxy that everything but loopback goes through, `allowed` the patterns of the
         only hosts that may be reached; `bad_request` says what is wrong with either.
         """
-        gateway = Gateway(
-            self,
-            view,
-            upstream=read_upstream(upstream) if upstream else None,
-            domains=read_domains(allowed),
-        )
-        await gateway.listen()
-        self._gateways.add(gateway)
-        return gateway
+        return await self._open(view, upstream, allowed)
 
     async def open_abroad(
         self, host: str, nodes: Sequence[Network], *, upstream: str = "", allowed: Sequence[str] = ()
     ) -> "Gateway":
         """One that listens on another address of this machine, for browsers of those networks; closed at first."""
+        if not nodes:
+            raise ValueError("a gateway for other machines has to know which")
+        return await self._open(CLOSED, upstream, allowed, host, nodes)
+
+    async def _open(
+        self,
+        view: Passage,
+        upstream: str,
+        allowed: Sequence[str],
+        host: str = "127.0.0.1",
+        nodes: Sequence[Network] = (),
+    ) -> "Gateway":
         gateway = Gateway(
-            self, CLOSED, upstream=read_upstream(upstream) if upstream else None, domains=read_domains(allowed)
+            self,
+            view,
+            upstream=read_upstream(upstream) if upstream else None,
+            domains=read_domains(allowed),
+            nodes=nodes,
         )
-        await gateway.listen(host, nodes)
+        await gateway.listen(host)
         self._gateways.add(gateway)
         return gateway
 
@@ -108,12 +125,18 @@ class Sluice:
 
 
 class Gateway:
-    """One context's way to the network."""
+    """One context's way to the network. `nodes`: it is for browsers of those networks; else for this machine's."""
 
     port: int
 
     def __init__(
-        self, sluice: Sluice, view: Passage, *, upstream: Upstream | None = None, domains: Domains | None = None
+        self,
+        sluice: Sluice,
+        view: Passage,
+        *,
+        upstream: Upstream | None = None,
+        domains: Domains | None = None,
+        nodes: Sequence[Network] = (),
     ) -> None:
         self._sluice = sluice
         self._view = view
@@ -123,9 +146,11 @@ class Gateway:
         self._domains = domains or Domains()
         self._visitors: dict[Visitor, asyncio.Task[None] | None] = {}
         self._reasons: OrderedDict[tuple[str, int], Reason] = OrderedDict()
-
-    async def listen(self, host: str = "127.0.0.1", nodes: Sequence[Network] = ()) -> None:
         self._nodes = nodes
+        self._visited = False
+        self._stranger = ""  # who was cut off last
+
+    async def listen(self, host: str = "127.0.0.1") -> None:
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: Visitor(self), host, 0, backlog=256)
         self.port = self._server.sockets[0].getsockname()[1]
@@ -133,7 +158,15 @@ class Gateway:
     def reason(self, host: str, port: int) -> str:
         """Why the last connection to a host failed, as a sentence part; empty if it did not."""
         found = self.refusal(host, port)
-        return found.text if found else ""
+        return found.text if found else self._why_nobody_comes()
+
+    def _why_nobody_comes(self) -> str:
+        """The browser of a gateway abroad knows only that its proxy did not serve it."""
+        if not self._nodes or self._visited:
+            return ""
+        if self._stranger:
+            return f"the browser came from {self._stranger}, which sluice.nodes does not name"
+        return "the browser has not come to its gateway: its machine may not reach sluice.advertise"
 
     def refusal(self, host: str, port: int) -> Reason | None:
         return self._reasons.get((canonical(host), port))
@@ -181,6 +214,11 @@ class Gateway:
         views = self._admitting(host, visitor.port)
         if visitor.address:
             _check_address(views, host, visitor.address)
+            if self._nodes:
+                _abroad(views, host, [visitor.address])
+            keeper = self._sluice.keepers.called(str(visitor.address), visitor.port)
+            if keeper and not self._is_open(keeper.host, keeper.port):
+                raise _Refused("denied", f"{host}:{visitor.port} {KEPT}")
 
     def close(self) -> None:
         """Stop listening and cut everything."""
@@ -192,9 +230,14 @@ class Gateway:
     # What a visitor tells us (socks.Desk)
 
     def arrived(self, visitor: Visitor) -> bool:
-        if len(self._visitors) >= _MAX_CONNECTIONS or self._is_stranger(visitor):
+        if self._is_stranger(visitor):
+            if not self._stranger:
+                logger.warning("a browser at %s is cut off: sluice.nodes does not name it", visitor.peer)
+            self._stranger = visitor.peer
             return False
-        self._visitors[visitor] = None
+        if len(self._visitors) >= _MAX_CONNECTIONS:
+            return False
+        self._visitors[visitor], self._visited = None, True
         return True
 
     def _is_stranger(self, visitor: Visitor) -> bool:
@@ -242,13 +285,37 @@ class Gateway:
         if self._upstream and not any(map(is_loopback, self._sluice.resolver.given(host))):
             return await self._reach_through(self._upstream, host, port)
         addresses = self._passable(views, host, await self._addresses(host), port)
+        kept = await self._kept(host, addresses, port)
         try:
             async with asyncio.timeout(_CONNECT_S):
                 far, arrival = await self._sluice.connect(addresses, port)
         except OSError as error:
             raise _refusal(error, f"{host}:{port}") from None
-        self._check_leaves(far, port)
+        self._check_leaves(far, host, port, kept_here=kept)
         return far, arrival
+
+    async def _kept(self, host: str, addresses: Sequence[Address], port: int) -> bool:
+        """Who is where browsers are had from, by whatever name, is judged by its own. The answer: whether there is one
+        on this machine that is closed, for this machine has more addresses than are seen here."""
+        kept_here = False
+        for keeper in self._sluice.keepers.at(port):
+            if self._is_open(keeper.host, port):
+                continue
+            try:
+                theirs = await self._addresses(keeper.host)
+            except _Refused:
+                continue
+            if any(same(one, other) for one in addresses for other in theirs):
+                raise _Refused("denied", f"{host}:{port} {KEPT}")
+            kept_here = kept_here or any(map(is_own, theirs))
+        return kept_here
+
+    def _is_open(self, host: str, port: int) -> bool:
+        try:
+            self._admitting(host, port)
+        except _Refused:
+            return False
+        return True
 
     async def _reach_through(self, proxy: Upstream, host: str, port: int) -> tuple[asyncio.Transport, Arrival]:
         """Over the proxy, which gets the name. Loopback never comes here, as with Chrome's own proxy settings."""
@@ -279,6 +346,7 @@ class Gateway:
         the daemon, or to a metadata service."""
         views = self._admitting(proxy.host, proxy.port)
         addresses = self._passable(views, proxy.host, await self._addresses(proxy.host), proxy.port)
+        kept = await self._kept(proxy.host, addresses, proxy.port)
         loop = asyncio.get_running_loop()
         errors: list[OSError] = []
         for address in addresses:
@@ -287,7 +355,7 @@ class Gateway:
             except OSError as error:
                 errors.append(error)
             else:
-                self._check_leaves(far, proxy.port)
+                self._check_leaves(far, proxy.host, proxy.port, kept_here=kept)
                 return far, line
         raise min(errors, key=_informative)
 
@@ -333,13 +401,14 @@ class Gateway:
             passable = [address for address in passable if not is_loopback(address)]
         if not passable:
             raise _itself(port)
-        return passable
+        return passable if not self._nodes else _abroad(views, host, passable)
 
-    def _check_leaves(self, far: asyncio.Transport, port: int) -> None:
+    def _check_leaves(self, far: asyncio.Transport, host: str, port: int, *, kept_here: bool) -> None:
         """This machine has more addresses than loopback: on our own ports the connection itself is judged."""
-        if self._sluice.is_own(port) and _stays_here(far):
-            far.abort()
-            raise _itself(port)
+        if not (self._sluice.is_own(port) or kept_here) or not _stays_here(far):
+            return
+        far.abort()
+        raise _itself(port) if self._sluice.is_own(port) else _Refused("denied", f"{host}:{port} {KEPT}")
 
     def _remember(self, host: str, port: int, reason: Reason) -> None:
         self._reasons[host, port] = reason
@@ -357,6 +426,15 @@ class _Refused(Exception):
 def _why_not(views: Sequence[Passage], host: str, address: Address) -> str | None:
     said = [view.address(host, address) for view in views]
     return None if None in said else said[0]
+
+
+def _abroad(views: Sequence[Passage], host: str, addresses: Sequence[Address]) -> list[Address]:
+    """Any program of those machines can speak to a gateway: what listens on loopback here was not meant for them."""
+    if any(view.named(one) for view in views for one in (host, *map(str, addresses))):
+        return list(addresses)
+    if outside := [one for one in addresses if not is_loopback(one)]:
+        return outside
+    raise _Refused("denied", f"{host} is Pilothouse's own machine, which browsers elsewhere reach if a rule names it")
 
 
 def _check_address(views: Sequence[Passage], host: str, address: Address) -> None:

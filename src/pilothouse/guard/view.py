@@ -20,6 +20,9 @@ class Passage(Protocol):
 
     def host(self, host: str, port: int) -> str | None: ...
     def address(self, host: str, address: Address) -> str | None: ...
+    def named(self, host: str) -> bool:
+        """Whether a person's rules speak of it."""
+        ...
 
 
 class Hosts(Protocol):
@@ -59,6 +62,9 @@ class Opened:
     def address(self, host: str, address: Address) -> str | None:
         return None
 
+    def named(self, host: str) -> bool:
+        return True
+
     def document(self, url: str) -> Decision:
         return Decision("allow", "no policy")
 
@@ -80,6 +86,9 @@ class Closed:
 
     def address(self, host: str, address: Address) -> str | None:
         return None
+
+    def named(self, host: str) -> bool:
+        return False
 
 
 OPENED = Opened()

@@ -14,8 +14,10 @@ Source = EndpointSource | GridSource
 
 
 class Elsewhere:
-    def __init__(self, reveal: Reveal) -> None:
+    def __init__(self, reveal: Reveal, *, holds: bool = False) -> None:
+        """`holds`: browsers go out through gateways of ours, and by no other way."""
         self._reveal = reveal
+        self._holds = holds
         self._written: dict[str, Endpoint | Grid] = {}
         self._sources: dict[str, Source] = {}
 
@@ -33,4 +35,6 @@ class Elsewhere:
         return self._sources
 
     def _made(self, one: Endpoint | Grid) -> Source:
-        return GridSource(one, self._reveal) if isinstance(one, Grid) else EndpointSource(one, self._reveal)
+        if isinstance(one, Grid):
+            return GridSource(one, self._reveal, holds=self._holds)
+        return EndpointSource(one, self._reveal)

@@ -89,14 +89,11 @@ class EndpointSource:
 
 async def discovered(address: str, headers: Mapping[str, str]) -> str:
     """The browser's own socket, at the address that was asked: what a browser calls its host means it itself."""
-    parts = urlsplit(address)
-    asked = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/json/version"))
-    reply = await http.ask("GET", asked, headers=headers, timeout_s=DISCOVER_S)
+    reply = await _version(address, headers)
     if reply.status != 200 and b"Host header" in reply.body:  # Chrome answers to addresses and localhost only (M)
         address = await _by_number(address)
-        parts = urlsplit(address)
-        asked = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/json/version"))
-        reply = await http.ask("GET", asked, headers=headers, timeout_s=DISCOVER_S)
+        reply = await _version(address, headers)
+    parts = urlsplit(address)
     if reply.status != 200:
         raise http.Unreachable(f"/json/version answers with status {reply.status}")
     try:
@@ -105,6 +102,12 @@ async def discovered(address: str, headers: Mapping[str, str]) -> str:
         raise http.Unreachable("/json/version tells no webSocketDebuggerUrl") from None
     query = told.query or parts.query
     return urlunsplit((_SOCKET[parts.scheme], parts.netloc, told.path or "/", query, ""))
+
+
+async def _version(address: str, headers: Mapping[str, str]) -> http.Reply:
+    parts = urlsplit(address)
+    asked = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/json/version"))
+    return await http.ask("GET", asked, headers=headers, timeout_s=DISCOVER_S)
 
 
 async def _by_number(address: str) -> str:

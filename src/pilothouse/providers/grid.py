@@ -5,15 +5,16 @@ Above: the daemon hands it to browser.remote. Below: http, cdp. Queueing, capaci
 
 import asyncio
 import base64
-import contextlib
 import logging
+import re
 import time
-from typing import Any
+from typing import Annotated, Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from pilothouse.cdp.connection import Connection
+from pilothouse.cdp.flags import NO_UDP
 from pilothouse.cdp.socket import Refused, Socket
 from pilothouse.config import Grid
 from pilothouse.errors import Failure
@@ -26,6 +27,8 @@ NAME = "grid"
 ASK_S = 5.0
 OPEN_S = 25.0  # a Grid that starts eight browsers on two cores took more than ten (M)
 RELEASE_S = 30.0
+# What it says when a request has waited for too long (M); a driver that does not start in time is another matter.
+_NO_PLACE = re.compile(r"session request timed out|timed out creating session", re.IGNORECASE)
 _COUNTS = b'{"query": "{ grid { sessionQueueSize sessionCount maxSession nodeCount } }"}'
 
 
@@ -34,7 +37,8 @@ class Capabilities(msgspec.Struct):
 
 
 class _Made(msgspec.Struct):
-    sessionId: str  # noqa: N815 (WebDriver's spelling)
+    # It becomes part of addresses that we ask with the person's password.
+    sessionId: Annotated[str, msgspec.Meta(pattern=r"^[\w-]{1,128}$")]  # noqa: N815 (WebDriver's spelling)
     capabilities: Capabilities
 
 
@@ -88,22 +92,26 @@ class GridFar(Far):
 class GridSource:
     name = NAME
 
-    def __init__(self, grid: Grid, reveal: Reveal) -> None:
+    def __init__(self, grid: Grid, reveal: Reveal, *, holds: bool = False) -> None:
+        """`holds`: its browsers go out through gateways of ours, and by no other way."""
         self.share = grid.share
         self._grid = grid
         self._reveal = reveal
+        self._holds = holds
+        self._endings: set[asyncio.Task[None]] = set()
 
     async def connect(self) -> Far:
         """A browser, when it is our turn. Once it is asked for, it comes or is given back."""
         made = await self._made()
-        address = self._here(made.capabilities.cdp, made.sessionId)
         try:
+            address = self._here(made.capabilities.cdp)
             socket = await Socket.open(address, self._headers(), timeout_s=OPEN_S)
         except BaseException as error:
-            ending = asyncio.ensure_future(self.end(made.sessionId))
-            ending.add_done_callback(_noted)
+            self._end_by_itself(made.sessionId)
             if isinstance(error, Refused):
                 raise _gone(f"its browser cannot be driven: {error.why}") from None
+            if isinstance(error, ValueError):
+                raise _gone("it tells no address at which its browser can be driven") from None
             raise
         return GridFar(self, made.sessionId, Connection(socket))
 
@@ -140,18 +148,28 @@ class GridSource:
         """The Grid counts WebDriver commands only: a session without one is idle to it."""
         while True:
             await asyncio.sleep(self._grid.keep_alive_s)
-            with contextlib.suppress(http.Unreachable, Failure):
-                await self._ask("GET", f"/session/{session}/timeouts")
+            if why := await self._told("GET", f"/session/{session}/timeouts", ASK_S):
+                log.warning("the Grid does not hear that a session is alive, and may end it: %s", why)
 
     async def end(self, session: str) -> None:
+        if why := await self._told("DELETE", f"/session/{session}", RELEASE_S):
+            log.warning("the Grid was not told that a session is over, and ends it by its own time-out: %s", why)
+
+    async def _told(self, method: str, path: str, timeout_s: float) -> str:
+        """Why it was not; a session that it knows no more is as well."""
         try:
-            await self._ask("DELETE", f"/session/{session}", timeout_s=RELEASE_S)
+            reply = await self._ask(method, path, timeout_s=timeout_s)
         except (http.Unreachable, Failure) as error:
-            log.warning("the Grid was not told that a session is over, and ends it by its own time-out: %s", error)
+            return str(error)
+        return "" if reply.status in (200, 404) else f"it answers with status {reply.status}"
+
+    def _end_by_itself(self, session: str) -> None:
+        task = asyncio.create_task(self.end(session))
+        self._endings.add(task)
+        task.add_done_callback(self._endings.discard)
 
     async def _made(self) -> _Made:
-        wanted: dict[str, Any] = {"browserName": "chrome", **self._grid.capabilities}
-        body = msgspec.json.encode({"capabilities": {"alwaysMatch": wanted}})
+        body = msgspec.json.encode({"capabilities": {"alwaysMatch": self._wanted()}})
         began = time.monotonic()
         try:
             reply = await self._ask("POST", "/session", body, timeout_s=self._grid.queue_s)
@@ -166,12 +184,27 @@ class GridSource:
         except msgspec.MsgspecError:
             raise _gone("its answer is not that of a Selenium Grid") from None
 
-    def _here(self, told: str, session: str) -> str:
+    def _wanted(self) -> dict[str, Any]:
+        """A gateway is a proxy, and WebRTC goes past one unless Chrome is told otherwise (M)."""
+        wanted: dict[str, Any] = {"browserName": "chrome", **self._written_out(self._grid.capabilities)}
+        if not self._holds:
+            return wanted
+        key = "ms:edgeOptions" if wanted["browserName"] == "MicrosoftEdge" else "goog:chromeOptions"
+        options: dict[str, Any] = wanted.get(key) or {}
+        return {**wanted, key: {**options, "args": [*(options.get("args") or []), NO_UDP]}}
+
+    def _written_out(self, told: Any) -> Any:
+        """With the values of the secrets that it names: hosted Grids want their keys here."""
+        if isinstance(told, str):
+            return self._reveal(told, origin_of(self._grid.url))
+        if isinstance(told, dict):
+            return {name: self._written_out(value) for name, value in cast(dict[str, Any], told).items()}
+        return [self._written_out(one) for one in cast(list[Any], told)] if isinstance(told, list) else told
+
+    def _here(self, told: str) -> str:
         """The socket behind the Grid's own address: what a hub calls itself may be known to its nodes only."""
         parts = urlsplit(self._grid.url)
         if not told:
-            ending = asyncio.ensure_future(self.end(session))
-            ending.add_done_callback(_noted)
             raise Failure(
                 "unsupported",
                 "the browser that the Grid gave cannot be driven over CDP (it tells no se:cdp)",
@@ -202,8 +235,9 @@ def _refused(reply: http.Reply) -> Failure:
         told = _Trouble()
     why = (told.message.strip().splitlines() or [f"status {reply.status}"])[0][:300]
     if reply.status == 401:
-        return Failure("browser_gone", "the Grid wants a user and a password", suggestions=["set grid.username"])
-    if "timed out" in why.lower():
+        hint = "a person sets grid.username and grid.password, as the Grid's router has them"
+        return Failure("browser_gone", "the Grid takes no such user and password", suggestions=[hint])
+    if _NO_PLACE.search(why):
         return _full(why)
     return _gone(f"it made no session: {why}")
 
@@ -219,8 +253,3 @@ def _full(why: str) -> Failure:
 def _gone(why: str) -> Failure:
     hints = ["try again", "`pilothouse doctor` looks at the Grid", 'or use browser="isolated"']
     return Failure("browser_gone", f"the Grid gives no browser: {why}", suggestions=hints)
-
-
-def _noted(task: "asyncio.Future[None]") -> None:
-    if not task.cancelled() and (error := task.exception()):
-        log.warning("a session of the Grid was not ended: %s", error)

@@ -28,20 +28,28 @@ class Reply(NamedTuple):
 
 
 class _Reading:
-    """What the parser tells."""
+    """What the parser tells. An interim answer (100, 103) is none."""
 
     def __init__(self) -> None:
         self.body = bytearray()
         self.done = False
+        self.lasts_till_the_end = True  # of the connection: nobody has said how long it is
         self.parser = httptools.HttpResponseParser(self)
 
+    @property
+    def is_interim(self) -> bool:
+        return self.parser.get_status_code() < 200
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if name.lower() in (b"content-length", b"transfer-encoding"):
+            self.lasts_till_the_end = False
+
     def on_body(self, body: bytes) -> None:
-        self.body += body
-        if len(self.body) > MAX_BODY_BYTES:
-            raise Unreachable("it answers with more than anybody would read")
+        if len(self.body) <= MAX_BODY_BYTES:
+            self.body += body
 
     def on_message_complete(self) -> None:
-        self.done = True
+        self.done = not self.is_interim
 
 
 async def ask(
@@ -70,10 +78,13 @@ def reason(error: OSError) -> str:
 async def _asked(method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Reply:
     parts = urlsplit(url)
     secure = parts.scheme == "https"
-    async with asyncio.timeout(CONNECT_S):
-        reader, writer = await asyncio.open_connection(
-            parts.hostname, parts.port or (443 if secure else 80), ssl=True if secure else None
-        )
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            reader, writer = await asyncio.open_connection(
+                parts.hostname, parts.port or (443 if secure else 80), ssl=True if secure else None
+            )
+    except TimeoutError:
+        raise Unreachable(f"it cannot be connected to in {CONNECT_S:g} s") from None
     try:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         writer.write(_head(method, target, parts.netloc, headers, body) + (body or b""))
@@ -97,8 +108,10 @@ async def _read(reader: asyncio.StreamReader) -> Reply:
     while not reading.done:
         chunk = await reader.read(_CHUNK_BYTES)
         if not chunk:
-            if reading.parser.get_status_code() and reading.body:
-                break  # without a length, the end of the connection is the end
+            if reading.lasts_till_the_end and reading.body:
+                break
             raise Unreachable("the connection ended before the answer")
         reading.parser.feed_data(chunk)
+        if len(reading.body) > MAX_BODY_BYTES:
+            raise Unreachable("it answers with more than anybody would read")
     return Reply(reading.parser.get_status_code(), bytes(reading.body))

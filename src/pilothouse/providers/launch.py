@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pilothouse.cdp.connection import Connection
+from pilothouse.cdp.flags import NO_UDP
 from pilothouse.cdp.pipe import Pipe
 from pilothouse.config import Browser, Profile
 from pilothouse.errors import Failure
@@ -67,8 +68,7 @@ _FLAGS = (
     "--no-service-autorun",
     "--password-store=basic",
     "--use-mock-keychain",
-    # UDP would leave without the proxy; the spelling with --force- in front does nothing.
-    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    NO_UDP,
     "--proxy-bypass-list=<-loopback>",
     # Names are looked up by the sluice alone: Chrome itself finds none, whatever a page wants prefetched.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",

@@ -12,7 +12,7 @@ from pilothouse.browser.sessions import OwnSessions
 from pilothouse.errors import Failure
 from pilothouse.profiles import Size
 from pilothouse.result import Result, counted
-from pilothouse.tool import Access, Progress, TimeoutMs, tool
+from pilothouse.tool import Access, TimeoutMs, tool
 
 
 class Opened(msgspec.Struct, omit_defaults=True):
@@ -54,8 +54,6 @@ async def open_session(
     proxy: Annotated[str, Meta(max_length=2000)] = "",
     storage_state: Annotated[str, Meta(max_length=100)] = "",
     endpoint: Annotated[str, Meta(max_length=100)] = "",
-    *,
-    progress: Progress,
 ) -> Result[Opened]:
     """Open a separate browser session (own cookies, own tabs)."""
     kind = browser or ("remote" if endpoint else "profile" if profile else sessions.defaults.browser)
@@ -74,14 +72,14 @@ async def open_session(
         allowed_domains=tuple(allowed_domains),
         proxy=proxy,
     )
-    session = await sessions.open(options, progress)
+    session = await sessions.open(options)
     if storage_state:
         try:
             await state.load(session, storage_state, asked=False)
         except BaseException:
             await sessions.close(session)
             raise
-    limits = session.context.limits
+    limits = session.limits
     return Result(f"opened session {session.id}" + (f"; {limits}" if limits else ""), Opened(session.id, limits))
 
 
@@ -96,6 +94,7 @@ async def list_sessions(sessions: OwnSessions) -> Result[Listed]:
             "profile": one.options.profile,
             "tabs": [tab.url for tab in one.tabs],
             "age_s": int(now - one.opened_at),
+            **({"limits": one.limits} if one.limits else {}),
         }
         for one in own
     ]

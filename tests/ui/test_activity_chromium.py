@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from pilothouse.doors import live
+from pilothouse.doors import outbox
 from tests.daemon_here import Here
 from tests.promises import promise
 from tests.server import PageServer
@@ -72,7 +72,7 @@ async def test_a_line_that_breaks_loses_nothing(here: Here, dashboard: Dashboard
     gone = "new Promise((done) => new MutationObserver((_, watcher) => (watcher.disconnect(), done(true))).observe(document.querySelector('.connection'), {attributes: true}))"
     seeing = asyncio.create_task(dashboard.page.js(gone))
     await asyncio.sleep(0.05)
-    monkeypatch.setattr(live, "MAX_UNREAD", 0)  # everybody is too slow now, and sent away
+    monkeypatch.setattr(outbox, "MAX_UNREAD", 0)  # everybody is too slow now, and sent away
     audit.note("the_break", name="sends it away")
     await asyncio.wait_for(seeing, 10)
     for number in range(3000):

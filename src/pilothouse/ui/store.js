@@ -56,7 +56,7 @@ export class Store extends EventTarget {
     this.byNumber = new Map();
     this.last = 0;
     this.first = 0;
-    /** @type {{at: number, numbers: Record<string, number>, browsers: Record<string, any>}[]} */
+    /** @type {{at: number, numbers: Record<string, number>, browsers: Record<string, any>, endpoints: Record<string, any>}[]} */
     this.health = [];
     /** @type {Set<number>} */
     this.shots = new Set();
@@ -155,7 +155,7 @@ export class Store extends EventTarget {
 
   /** @param {any} word */
   #health(word) {
-    this.health.push({ at: Date.now(), numbers: word.numbers, browsers: word.browsers });
+    this.health.push({ at: Date.now(), numbers: word.numbers, browsers: word.browsers, endpoints: word.endpoints });
     if (this.health.length > HEALTH_KEPT) this.health.shift();
     this.changed('health');
   }

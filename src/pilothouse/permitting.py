@@ -21,6 +21,7 @@ from pilothouse.errors import Failure
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.pending import bound_to
 from pilothouse.guard.policy import Aim, Decision, Policy, Question, denial
+from pilothouse.pausing import until_free
 from pilothouse.result import Result
 from pilothouse.timing import Timing
 from pilothouse.tool import Access, Tool
@@ -48,10 +49,12 @@ class Permits:
             visit.question = question = self._question(visit, args)
             weighed = self._policy.weigh(question)
         visit.decision = weighed[-1]
-        if any([await self._asked(visit, question, said) for said in weighed]):
+        was_asked = any([await self._asked(visit, question, said) for said in weighed])
+        was_held = await until_free(visit)  # the wheel may have been taken since: a yes is none to go between
+        if was_asked or was_held:
             now = self._question(visit, args)
             if bound_to(now) != bound_to(question):
-                raise replaced("while a person was asked")
+                raise replaced("while a person had the wheel" if was_held else "while a person was asked")
             for said in self._policy.weigh(now):
                 if said.verdict == "deny":
                     raise denial(said, now.tool)

@@ -69,7 +69,7 @@ class Wheel:
         """A tab that is watched is in use: in the person's own Chrome it is not let go meanwhile."""
         session, found = self._session(ident), self._tab(ident, tab)
         await session.context.wake(found)
-        viewer = await self._casts.join(found, show)
+        viewer = await self._casts.join(found, show, session.context.unwatched)
         session.watched += 1
         viewer.on_leave = partial(_unwatched, session)
         return viewer
@@ -120,6 +120,7 @@ class Wheel:
         if not session.pause.taken:
             await self._audit.decree("wheel_taken", session=ident, caller=session.owner[0], by="person")
             session.pause.take()
+            session.used_at = asyncio.get_running_loop().time()
         return _told(session)
 
     async def give_back(self, ident: str) -> Shown:
@@ -127,9 +128,9 @@ class Wheel:
         if session.pause.taken:
             await self._audit.decree("wheel_given_back", session=ident, caller=session.owner[0], by="person")
             tab = session.current.name if session.current else ""
-            session.report("person", tab, "a person had the wheel: the page may be another by now, look at it again")
             session.used_at = asyncio.get_running_loop().time()
-            session.pause.give_back()
+            session.pause.give_back()  # first: while it is taken, nothing of the session is told
+            session.report("person", tab, "a person had the wheel: the page may be another by now, look at it again")
         return _told(session)
 
     def move(self, ident: str, tab: str, gestures: list[Gesture]) -> None:
@@ -213,6 +214,8 @@ class Wheel:
 
 def _unwatched(session: Session) -> None:
     session.watched -= 1
+    if session.pause.taken:
+        session.used_at = asyncio.get_running_loop().time()
 
 
 def _told(session: Session) -> Shown:

@@ -76,11 +76,7 @@ class Wheel:
 
     def follow(self, ident: str, tab: str, wanted: Wanted) -> Stream:
         """Console and network of one tab."""
-
-        def tidy(line: Shown) -> Shown:
-            return {} if tab and line.get("tab") != tab else redact_tree(clean_tree(line))
-
-        return self._session(ident).follow(wanted, tidy)
+        return self._session(ident).follow(wanted, lambda line: redact_tree(clean_tree(line)), tab)
 
     async def request(self, ident: str, tab: str, number: str) -> Shown:
         """One request with headers and bodies, as far as they are kept."""

@@ -112,7 +112,7 @@ export function activityView(house) {
         h('div', { class: 'row between' }, h('h2', { class: 'mono' }, nameOf(entry)), outcome(entry).result),
         facts([
           ['When', dated(entry.time)],
-          ['Took', after ? took(after.ms) : ''],
+          ['Took', after?.ms === undefined ? '' : took(after.ms)],
           ['Agent', record.caller ?? record.told?.caller ?? ''],
           [
             'Where',
@@ -200,7 +200,8 @@ export function outcome({ record, after, kind }) {
   if (kind !== 'before') return { tone: '', result: chip(kind) };
   if (!after) return { tone: 'main', result: chip('running', 'main') };
   if (after.outcome === 'ok') return { tone: 'ok', result: h('span', { class: 'small soft' }, took(after.ms)) };
-  return { tone: 'danger', result: chip(`${after.outcome} · ${took(after.ms)}`, 'danger') };
+  const words = after.ms === undefined ? after.outcome : `${after.outcome} · ${took(after.ms)}`;
+  return { tone: 'danger', result: chip(words, 'danger') };
 }
 
 /** @param {Entry} entry @param {string} kind */

@@ -1,7 +1,7 @@
 """`/api/live`: everything a person's page shows, as it happens, over one WebSocket; and what they do there.
 
 Above: http; person lets the person in and nobody else. Below: wheel, guard's approvals and log, the gate's numbers.
-First all that is so (`state`), then each thing as it comes; records of the log are numbered, so that a page sees a gap
+First all that is so (`state`), then each thing as it comes, pictures of writes if it asks for `?shots`; records of the log are numbered, so that a page sees a gap
 and reads it from `/api/activity`. Pictures travel as binary messages: the length of a JSON head, the head, a JPEG. Who
 reads too slowly gets fewer pictures and lines; the outbox says when somebody is sent away to come anew.
 """
@@ -25,6 +25,7 @@ from pilothouse.doors.person import PERSON, PersonOnly
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.audit import Audit
+from pilothouse.guard.policy import Policy
 from pilothouse.metrics import Sample, process_samples
 from pilothouse.wheel import Frame, Gesture, Viewer, Wheel
 
@@ -39,6 +40,7 @@ log = logging.getLogger(__name__)
 Shown = dict[str, Any]
 Ident = Annotated[str, Meta(max_length=100)]
 Number = Annotated[int, Meta(ge=0, lt=10**9)]
+Pixels = Annotated[float, Meta(ge=-10_000, le=100_000)]
 
 
 class Command(msgspec.Struct, frozen=True, tag_field="do", forbid_unknown_fields=True):
@@ -108,6 +110,16 @@ class Pick(Command, frozen=True, tag="pick", kw_only=True):
     tab: Ident
 
 
+class Point(Command, frozen=True, tag="point", kw_only=True):
+    """Where the person points, in pixels of the page's window."""
+
+    session: Ident
+    tab: Ident
+    x: Pixels
+    y: Pixels
+    presses: bool = False
+
+
 class EndPick(Command, frozen=True, tag="end_pick", kw_only=True):
     session: Ident
     tab: Ident
@@ -118,16 +130,30 @@ class End(Command, frozen=True, tag="end", kw_only=True):
 
 
 Told = (
-    Answer | Watch | Unwatch | Follow | Unfollow | Look | Take | GiveBack | Move | AnswerDialog | Pick | EndPick | End
+    Answer
+    | Watch
+    | Unwatch
+    | Follow
+    | Unfollow
+    | Look
+    | Take
+    | GiveBack
+    | Move
+    | AnswerDialog
+    | Pick
+    | Point
+    | EndPick
+    | End
 )
 _decode = msgspec.json.Decoder(Told).decode
 
 
 class LiveDoor:
-    def __init__(self, gate: Gate, wheel: Wheel, audit: Audit, person: PersonOnly) -> None:
+    def __init__(self, gate: Gate, wheel: Wheel, audit: Audit, policy: Policy, person: PersonOnly) -> None:
         self.gate = gate
         self.wheel = wheel
         self.audit = audit
+        self.policy = policy
         self._person = person
 
     def routes(self) -> list[WebSocketRoute]:
@@ -180,9 +206,11 @@ class _Visitor:
         ties = [
             door.gate.approvals.follow(outbox.say),
             door.audit.follow(lambda record: outbox.say({"kind": "record", "record": record})),
-            door.wheel.follow_shots(outbox.say),
+            door.policy.on_change(lambda: outbox.say({"kind": "policy"})),
             door.wheel.on_event(self._stirred.set),
         ]
+        if "shots" in self._socket.query_params:  # they cost the agent's browser some of its time
+            ties.append(door.wheel.follow_shots(outbox.say))
         tasks = [
             asyncio.create_task(one)
             for one in (self._write(), self._read(), self._watch_sessions(), self._tell_health())
@@ -276,6 +304,7 @@ class _Visitor:
             GiveBack: lambda: wheel.give_back(command.session),
             AnswerDialog: lambda: wheel.answer_dialog(command.session, command.tab, command.accept, command.text),
             Pick: lambda: wheel.pick(command.session, command.tab),
+            Point: lambda: wheel.point(command.session, command.tab, command.x, command.y, presses=command.presses),
             EndPick: lambda: wheel.end_pick(command.session, command.tab),
             End: lambda: self._door.gate.end_session(command.session),
         }

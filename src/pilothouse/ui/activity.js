@@ -8,6 +8,9 @@ import { VirtualList } from './list.js';
 
 /** @typedef {import('./store.js').Entry} Entry */
 
+const NO_PICTURE =
+  'No picture: one is taken after a write that went well, while a dashboard is open; of quick ones, after the last.';
+
 /** @param {import('./shell.js').House} house */
 export function activityView(house) {
   const { store } = house;
@@ -106,7 +109,7 @@ export function activityView(house) {
   const showDetail = (entry) =>
     refill(detail, [entry.n, entry.after?.n, entry.shot], () => {
       const { record, after } = entry;
-      if (!entry.shot) fill(picture);
+      if (!entry.shot) fill(picture, isWritten(entry) && h('p', { class: 'small soft' }, NO_PICTURE));
       else if (pictured !== entry.n) void showPicture(entry.n);
       return [
         h('div', { class: 'row between' }, h('h2', { class: 'mono' }, nameOf(entry)), outcome(entry).result),
@@ -202,6 +205,11 @@ export function outcome({ record, after, kind }) {
   if (after.outcome === 'ok') return { tone: 'ok', result: h('span', { class: 'small soft' }, took(after.ms)) };
   const words = after.ms === undefined ? after.outcome : `${after.outcome} · ${took(after.ms)}`;
   return { tone: 'danger', result: chip(words, 'danger') };
+}
+
+/** @param {Entry} entry a write that is over */
+function isWritten(entry) {
+  return isOf(entry, 'write') && entry.kind === 'before' && entry.after !== null && entry.record.tab;
 }
 
 /** @param {Entry} entry @param {string} kind */

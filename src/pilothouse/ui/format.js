@@ -38,6 +38,13 @@ export function since(ms) {
   return s < 86_400 ? `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min` : `${Math.floor(s / 86_400)} days`;
 }
 
+/** What a policy says, and its colour. */
+export const VERDICTS = /** @type {Record<string, [string, string]>} */ ({
+  allow: ['allowed', 'ok'],
+  ask: ['asks you', 'warn'],
+  deny: ['denied', 'danger'],
+});
+
 /** @param {number} count @param {string} noun @param {string} [many] */
 export function counted(count, noun, many = `${noun}s`) {
   return `${count.toLocaleString()} ${count === 1 ? noun : many}`;

@@ -4,11 +4,13 @@
 /**
  * @typedef {object} Tab
  * @property {string} name
+ * @property {string} target the browser's own name of it
  * @property {string} url
  * @property {string} title
  * @property {boolean} loading
  * @property {boolean} crashed
  * @property {string} picking what the person is asked to point at
+ * @property {boolean} picks_own whether they wanted to themselves
  * @property {{kind: string, message: string} | null} dialog
  */
 /**
@@ -27,7 +29,7 @@
  * @property {Tab[]} tabs
  */
 /** @typedef {{n: number, time: string, kind: string, record: any, after: any, shot: boolean}} Entry a line of the log */
-/** @typedef {'sessions' | 'questions' | 'log' | 'health' | 'connection' | 'question'} Change */
+/** @typedef {'sessions' | 'questions' | 'log' | 'health' | 'connection' | 'question' | 'policy'} Change */
 
 const FIRST = 1_000;
 const PAGE = 2_000;
@@ -98,6 +100,7 @@ export class Store extends EventTarget {
       sessions: this.#sessions,
       record: this.#record,
       shot: this.#shot,
+      policy: () => this.changed('policy'),
       health: this.#health,
       pending: this.#pending,
       granted: this.#granted,

@@ -3,7 +3,7 @@
 
 import { ApiError } from './api.js';
 import { button, chip, empty, facts, fill, h, problem, refill, sure } from './dom.js';
-import { clock, counted, plain } from './format.js';
+import { clock, plain } from './format.js';
 
 const CALM_MS = 350;
 const RISKS = /** @type {Record<string, string>} */ ({ none: '', low: 'main', medium: 'warn', high: 'danger' });
@@ -285,7 +285,6 @@ function told(house, question) {
     ],
     ['Browser', question.browser === 'extension' ? 'your own Chrome' : question.browser],
     ['Rule', h('span', { class: 'small' }, question.rule)],
-    ['Calls', question.calls > 1 ? counted(question.calls, 'call') + ' wait for this answer' : ''],
   ]);
 }
 

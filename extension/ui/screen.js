@@ -73,6 +73,11 @@ export class Screen {
     this.canvas.focus();
   }
 
+  /** What no single key writes: composed, dictated, from a phone's keyboard. @param {string} text */
+  write(text) {
+    if (this.role === 'wheel' && text) this.#do({ by: 'text', text: text.slice(0, 100_000) });
+  }
+
   /** Let go of every button and key: the person looks elsewhere now. */
   release() {
     for (const gesture of this.held.values()) this.#do(gesture);

@@ -204,8 +204,12 @@ class Wheel:
                 )
             except Exception:  # the page may be gone by now, or cannot be drawn; nobody waits for this
                 return
-            if tab.document.loader_id == document and not session.forbids(tab.url):
-                return self._keep(record, picture.data)
+            if tab.document.loader_id == document:
+                break
+        else:
+            return
+        if not session.forbids(tab.url):
+            self._keep(record, picture.data)
 
     def _keep(self, record: int, picture: bytes) -> None:
         self._shots[record] = picture

@@ -1,9 +1,10 @@
 """`/api/live`: everything a person's page shows, as it happens, over one WebSocket; and what they do there.
 
 Above: http; person lets the person in and nobody else. Below: wheel, guard's approvals and log, the gate's numbers.
-First all that is so (`state`), then each thing as it comes, pictures of writes if it asks for `?shots`; records of the log are numbered, so that a page sees a gap
-and reads it from `/api/activity`. Pictures travel as binary messages: the length of a JSON head, the head, a JPEG. Who
-reads too slowly gets fewer pictures and lines; the outbox says when somebody is sent away to come anew.
+First all that is so (`state`), then each thing as it comes, with `?shots` that a picture was taken of a write; records
+of the log are numbered, so that a page sees a gap and reads it from `/api/activity`. Pictures travel as binary messages:
+the length of a JSON head, the head, a JPEG. Who reads too slowly gets fewer pictures and lines; the outbox says when
+somebody is sent away to come anew.
 """
 
 import asyncio

@@ -24,6 +24,14 @@ export function sessionView(house, id) {
   const address = h('p', { class: 'address mono one-line' });
   const picture = h('div', { class: 'stage' });
   const hint = h('p', { class: 'small soft' });
+  const words = h('input', { 'aria-label': 'Text for the page', placeholder: 'Text for the page', class: 'grow' });
+  const write = (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    screen?.write(words.value);
+    words.value = '';
+  };
+  // For signs that are composed, and for keyboards that press no keys; a single key is pressed in the picture itself.
+  const writing = h('form', { class: 'row', on: { submit: write } }, words, h('button', {}, 'Write'));
   const wrong = h('div', {});
   const dialog = h('div', {});
   const pick = h('div', {});
@@ -36,7 +44,7 @@ export function sessionView(house, id) {
   const body = h(
     'div',
     { class: 'session' },
-    h('section', { class: 'card', 'aria-label': 'Live picture' }, tabs, address, dialog, pick, picture, hint),
+    h('section', { class: 'card', 'aria-label': 'Live picture' }, tabs, address, dialog, pick, picture, hint, writing),
     h(
       'div',
       { class: 'stack' },
@@ -149,6 +157,7 @@ export function sessionView(house, id) {
     );
     refill(address, shown?.url, () => shown?.url);
     refill(take, session.paused, () => (session.paused ? 'Give the wheel back' : 'Take the wheel'));
+    writing.hidden = !session.paused;
     refill(hint, session.paused, () =>
       session.paused
         ? 'You have the wheel: click, type and scroll in the picture. The agent waits. Shift+Escape leaves the picture.'

@@ -63,6 +63,36 @@ async def test_ten_thousand_lines(here: Here, dashboard: Dashboard):
     assert "line 9999" not in await dashboard.page.js("text('.timeline .virtual')")
 
 
+async def test_older_lines(here: Here, dashboard: Dashboard):
+    """A page begins with the newest thousand; the others are read when they are asked for."""
+    audit = here.gate._audit
+    for number in range(1_500):
+        audit.note("aged", name=f"aged {number}")
+    await dashboard.page.channel.send("Page.reload")
+    await dashboard.page.until("document.querySelector('.connection')?.dataset.state === 'live'")
+    await dashboard.go("activity")
+    await dashboard.sees("aged 1499", ".timeline")
+    await dashboard.type("document.querySelector('input[type=search]')", "aged 7")
+    await dashboard.page.until(f"{SHOWN} > 0")
+    before = await dashboard.page.js("parseInt(text('.view [role=status]'))")
+    await dashboard.press("Read older lines")
+    await dashboard.page.until(f"parseInt(text('.view [role=status]')) > {before}")
+
+
+async def test_quick_writes_have_a_picture_of_the_last(
+    here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer
+):
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.go("activity")
+    await asyncio.gather(*(agent.do("evaluate_js", expression=f"'quick {number}'") for number in range(3)))
+    last = max(one["n"] for one in here.records() if one.get("tool") == "evaluate_js")
+    await dashboard.page.until("find('.event', 'evaluate_js')?.textContent.includes('▣')")
+    wheel_shots = await dashboard.page.js(
+        "fetch('/api/activity?limit=1', {headers: {Authorization: `Bearer ${sessionStorage.getItem('pilothouse.pass')}`}}).then((one) => one.json()).then((one) => one.data.shots)"
+    )
+    assert last in wheel_shots
+
+
 async def test_a_line_that_breaks_loses_nothing(here: Here, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch):
     """What happens while the page is away is read when it is back, once."""
     await dashboard.go("activity")

@@ -1,20 +1,17 @@
 """`/api/live`: everything a person's page shows, as it happens, over one WebSocket; and what they do there.
 
-Above: http; person lets the person in and nobody else. Below: wheel, guard's approvals and log, the gate's numbers.
-First all that is so (`state`), then each thing as it comes, with `?shots` that a picture was taken of a write; records
-of the log are numbered, so that a page sees a gap and reads it from `/api/activity`. Pictures travel as binary messages:
-the length of a JSON head, the head, a JPEG. Who reads too slowly gets fewer pictures and lines; the outbox says when
-somebody is sent away to come anew.
+Above: http; person lets the person in and nobody else. Below: wishes, outbox, wheel, guard's approvals and log.
+First all that is so (`state`), then each thing as it comes, with `?shots` that a picture was taken of a write. Records
+of the log are numbered, so that a page sees a gap and reads it from `/api/activity`. Pictures travel as binary
+messages: the length of a JSON head, the head, a JPEG. Who reads too slowly gets fewer pictures and lines.
 """
 
 import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import msgspec
-from msgspec import Meta
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -23,14 +20,31 @@ from pilothouse.browser.stream import Stream, Wanted
 from pilothouse.doors.address import LiveAddress
 from pilothouse.doors.outbox import Outbox
 from pilothouse.doors.person import PERSON, PersonOnly
+from pilothouse.doors.wishes import (
+    Answer,
+    AnswerDialog,
+    End,
+    EndPick,
+    Follow,
+    GiveBack,
+    Look,
+    Move,
+    Pick,
+    Point,
+    Take,
+    Told,
+    Unfollow,
+    Unwatch,
+    Watch,
+    parsed,
+)
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.policy import Policy
 from pilothouse.metrics import Sample, process_samples
-from pilothouse.wheel import Frame, Gesture, Viewer, Wheel
+from pilothouse.wheel import Frame, Viewer, Wheel
 
-MAX_MESSAGE = 300_000
 MAX_WATCHED = 12
 MAX_FOLLOWED = 4
 LOOK_S = 0.5  # how often sessions are looked at for what no event tells of
@@ -39,114 +53,6 @@ SLOW_S = 0.5
 log = logging.getLogger(__name__)
 
 Shown = dict[str, Any]
-Ident = Annotated[str, Meta(max_length=100)]
-Number = Annotated[int, Meta(ge=0, lt=10**9)]
-Pixels = Annotated[float, Meta(ge=-10_000, le=100_000)]
-
-
-class Command(msgspec.Struct, frozen=True, tag_field="do", forbid_unknown_fields=True):
-    """`id` is the page's own number of a question, and comes back with the answer."""
-
-    id: Number = 0
-
-
-class Answer(Command, frozen=True, tag="answer", kw_only=True):
-    approval: Ident
-    answer: Literal["allow", "deny"]
-    scope: Literal["", "once", "session", "domain"] = ""
-
-
-class Watch(Command, frozen=True, tag="watch", kw_only=True):
-    session: Ident
-    tab: Ident = ""
-    slow: bool = False  # a small picture need not move fast
-
-
-class Unwatch(Command, frozen=True, tag="unwatch", kw_only=True):
-    session: Ident
-    tab: Ident = ""
-
-
-class Follow(Command, frozen=True, tag="follow", kw_only=True):
-    session: Ident
-    tab: Ident = ""
-
-
-class Unfollow(Command, frozen=True, tag="unfollow", kw_only=True):
-    session: Ident
-    tab: Ident = ""
-
-
-class Look(Command, frozen=True, tag="request", kw_only=True):
-    """One request of a tab, with headers and bodies."""
-
-    session: Ident
-    tab: Ident
-    request: Ident
-
-
-class Take(Command, frozen=True, tag="take", kw_only=True):
-    session: Ident
-
-
-class GiveBack(Command, frozen=True, tag="give_back", kw_only=True):
-    session: Ident
-
-
-class Move(Command, frozen=True, tag="move", kw_only=True):
-    session: Ident
-    tab: Ident
-    gestures: Annotated[list[Gesture], Meta(max_length=200)]
-
-
-class AnswerDialog(Command, frozen=True, tag="dialog", kw_only=True):
-    session: Ident
-    tab: Ident
-    accept: bool
-    text: Annotated[str, Meta(max_length=10_000)] = ""
-
-
-class Pick(Command, frozen=True, tag="pick", kw_only=True):
-    session: Ident
-    tab: Ident
-
-
-class Point(Command, frozen=True, tag="point", kw_only=True):
-    """Where the person points, in pixels of the page's window."""
-
-    session: Ident
-    tab: Ident
-    x: Pixels
-    y: Pixels
-    presses: bool = False
-
-
-class EndPick(Command, frozen=True, tag="end_pick", kw_only=True):
-    session: Ident
-    tab: Ident
-
-
-class End(Command, frozen=True, tag="end", kw_only=True):
-    session: Ident
-
-
-Told = (
-    Answer
-    | Watch
-    | Unwatch
-    | Follow
-    | Unfollow
-    | Look
-    | Take
-    | GiveBack
-    | Move
-    | AnswerDialog
-    | Pick
-    | Point
-    | EndPick
-    | End
-)
-_decode = msgspec.json.Decoder(Told).decode
 
 
 class LiveDoor:
@@ -259,7 +165,7 @@ class _Visitor:
         while (message := await self._socket.receive())["type"] != "websocket.disconnect":
             raw = message.get("text") or ""
             try:
-                command = _parsed(raw)
+                command = parsed(raw)
             except Failure as failure:
                 self._outbox.say({"kind": "failed", "id": 0, "error": failure.to_dict()})
                 continue
@@ -374,13 +280,3 @@ def _by_label(samples: list[Sample], label: str) -> dict[str, Shown]:
         if name := dict(one.labels).get(label):
             found.setdefault(name, {})[one.name.removeprefix(f"{label}_")] = one.value
     return found
-
-
-def _parsed(raw: str) -> Told:
-    hint = '{"do": "answer" | "watch" | "follow" | "take" | "give_back" | "move" | "dialog" | "end", …}'
-    if len(raw) > MAX_MESSAGE:
-        raise Failure("bad_request", "this is too long", suggestions=[hint])
-    try:
-        return _decode(raw)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as reason:
-        raise Failure("bad_request", f"this is not understood: {str(reason)[:200]}", suggestions=[hint]) from None

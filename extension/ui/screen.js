@@ -33,7 +33,7 @@ export class Screen {
     this.canvas = h('canvas', { class: 'screen', width: 1280, height: 800, role: 'img', 'aria-label': how.label });
     this.pen = sure(this.canvas.getContext('2d'));
     this.wrong = h('p', { class: 'small soft screen-wrong', hidden: true });
-    this.node = h('div', {}, this.canvas, this.wrong);
+    this.node = h('div', { class: 'screen-frame' }, this.canvas, this.wrong);
     const eye = { show: this.#show.bind(this), fail: this.#fail.bind(this) };
     this.leave = live.watch(session, tab, eye, how.slow);
   }

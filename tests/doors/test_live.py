@@ -69,10 +69,13 @@ async def test_nonsense_breaks_nothing(here: Here, nonsense: str):
         assert (failed["id"], failed["error"]["code"]) == (7, "not_found")
 
 
-@pytest.mark.parametrize("do", ["watch", "follow", "take", "give_back", "end", "pick", "end_pick", "dialog", "request"])
+@pytest.mark.parametrize(
+    "do", ["watch", "follow", "take", "give_back", "end", "pick", "point", "end_pick", "dialog", "request"]
+)
 async def test_a_session_that_is_not_there(here: Here, do: str):
     more = {
         "pick": {"tab": "t1"},
+        "point": {"tab": "t1", "x": 1, "y": 2},
         "end_pick": {"tab": "t1"},
         "dialog": {"tab": "t1", "accept": True},
         "request": {"tab": "t1", "request": "r1"},

@@ -13,6 +13,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.daemon_here import Here, asks_for_writes
+from tests.own_chrome import OwnChrome
 from tests.promises import promise
 from tests.server import PageServer
 from tests.ui.conftest import RestAgent
@@ -191,6 +192,20 @@ async def test_every_view_says_that_something_waits(
     await dashboard.key("d")
     assert not (await call)["success"]
     await dashboard.page.until("document.title === 'Pilothouse'")
+
+
+async def test_a_notification(here: Here, chrome: OwnChrome, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    """For who allowed it and looks elsewhere."""
+    await chrome.root.send("Browser.grantPermissions", permissions=["notifications"], origin=here.url)
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.page.js("""{ const Real = Notification; globalThis.noted = [];
+        globalThis.Notification = class extends Real { constructor(title, more) { super(title, more); noted.push(title); } };
+        document.hasFocus = () => false; }""")
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
+    await dashboard.page.until("noted.length === 1")
+    assert await dashboard.page.js("noted[0]") == "evaluate_js wants your yes"
+    await dashboard.press("Deny")
+    assert not (await call)["success"]
 
 
 async def test_an_agent_over_mcp(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):

@@ -11,15 +11,15 @@ import httpx
 import pytest
 
 from pilothouse.errors import Failure
-from pilothouse.guard.pairing import ORIGIN
 from tests.daemon_here import ALLOW, Here, asks_for_writes
 from tests.own_chrome import OwnChrome, Page
 from tests.promises import promise
 from tests.server import PageServer
 from tests.ui.audit import AUDIT, axe_world
 from tests.ui.conftest import RestAgent
-from tests.ui.dashboard import HELPERS, WHEN_SEEN, Dashboard
+from tests.ui.dashboard import WHEN_SEEN, Dashboard, open_dashboard
 from tests.ui.line import person_line
+from tests.ui.side import open_panel, paired
 from tests.ui.test_hostile_chromium import FOREIGN
 from tests.ui.test_hostile_chromium import PAGE as HOSTILE
 
@@ -31,30 +31,19 @@ CALM = "document.querySelector('.question[data-calm]')"  # a card takes no answe
 @pytest.fixture(scope="module")
 async def popup(here: Here, chrome: OwnChrome) -> AsyncIterator[Page]:
     """The browser is paired, and shares all its tabs."""
-    one = await chrome.popup()
+    one = await paired(here, chrome, "mine")
+    yield one
+    await chrome.tell(one, "unpair")
     async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:
-        told = (await person.post("/api/extension/pair", json={})).json()["data"]
-        await chrome.tell(one, "pair", code=f"{told['port']}-{told['code']}", name="mine")
-        await chrome.tell(one, "share", mode="all")
-        yield one
-        await chrome.tell(one, "unpair")
         await person.delete("/api/extension/browsers/mine")
     await chrome.close(one)
 
 
 @pytest.fixture
 async def panel(here: Here, chrome: OwnChrome, popup: Page) -> AsyncIterator[Dashboard]:
-    """The panel's page, as a tab: Chrome shows the same page at the side of a window."""
-    page = await chrome.open("about:blank")
-    await page.channel.send("Page.enable")
-    await page.channel.send("Page.addScriptToEvaluateOnNewDocument", source=HELPERS)
-    await page.channel.send("Emulation.setFocusEmulationEnabled", enabled=True)  # as a panel at the side, it is seen
-    await chrome.go(page, f"{ORIGIN}/panel.html")
-    one = Dashboard(page)
-    await one.resize(400, 900)
-    await one.sees("live", "[aria-label=Connection]")
+    one = await open_panel(chrome)
     yield one
-    await chrome.close(page)
+    await chrome.close(one.page)
 
 
 @pytest.fixture
@@ -273,10 +262,24 @@ async def test_the_badge_is_true_after_a_stop(
     await popup.until("chrome.action.getBadgeText({}).then((text) => text === 'on')")
 
 
+async def test_stopped_from_the_dashboard(here: Here, chrome: OwnChrome, popup: Page):
+    dashboard = await open_dashboard(here, chrome, "browsers")
+    await dashboard.press("Stop agents there")
+    await dashboard.sees("stopped", "[aria-label='Your own browsers']")
+    await chrome.close(dashboard.page)
+    await chrome.tell(popup, "allow")
+    await popup.until("chrome.action.getBadgeText({}).then((text) => text === 'on')")
+
+
 async def test_a_forgotten_browser_has_no_panel(here: Here, chrome: OwnChrome, popup: Page, panel: Dashboard):
     """Its pass ends at once, and the open panel's connection within a second or two. Paired anew it is as before."""
+    dashboard = await open_dashboard(here, chrome, "browsers")
     async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:
-        await person.delete("/api/extension/browsers/mine")
+        await dashboard.sees("mine", "[aria-label='Your own browsers']")
+        await dashboard.press("Forget")
+        await dashboard.press("Forget", "dialog button")
+        await dashboard.sees("No browser is paired")
+        await chrome.close(dashboard.page)
         await panel.sees("not connected", "[aria-label=Connection]", 20)
         told = (await person.post("/api/extension/pair", json={})).json()["data"]
         await chrome.tell(popup, "pair", code=f"{told['port']}-{told['code']}", name="mine")

@@ -129,6 +129,13 @@ async def test_health_and_browsers(dashboard: Dashboard, agent: RestAgent, site:
     await dashboard.sees("There is no profile")
 
 
+async def test_a_profile_is_listed(dashboard: Dashboard, agent: RestAgent):
+    assert (await agent.line.post("/api/profiles", json={"name": "ledger"})).json()["success"]
+    await dashboard.go("browsers")
+    await dashboard.sees("ledger", "[aria-label=Profiles]")
+    assert (await agent.line.delete("/api/profiles/ledger")).json()["success"]
+
+
 @pytest.mark.parametrize("width", [360, 800, 1600])
 async def test_nothing_is_wider_than_the_window(dashboard: Dashboard, agent: RestAgent, site: PageServer, width: int):
     await agent.do("navigate", url=site.url("form.html"))

@@ -7,6 +7,7 @@ import pytest
 from pilothouse import pausing
 from pilothouse.doors import live
 from tests.daemon_here import Here
+from tests.own_chrome import OwnChrome
 from tests.promises import promise
 from tests.server import PageServer
 from tests.ui.conftest import RestAgent
@@ -168,13 +169,16 @@ async def test_what_other_keyboards_write(here: Here, dashboard: Dashboard, agen
     pressed = "document.activeElement.dispatchEvent(new KeyboardEvent('%s', {key: '@', code: 'KeyQ', keyCode: 81, ctrlKey: true, altKey: true, modifierAltGraph: true, bubbles: true, cancelable: true}))"
     for kind in ("keydown", "keyup"):
         await dashboard.page.js(pressed % kind)
+    pasted = """(() => { const data = new DataTransfer(); data.setData('text/plain', '€ ');
+        document.activeElement.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true})); })()"""
+    await dashboard.page.js(pasted)
     await dashboard.type("document.querySelector('[aria-label=\"Text for the page\"]')", "日本")
     await dashboard.press("Write")
     tab = next(one for one in here.gate._sessions.every() if one.id == agent.session).current
     assert tab
     async with asyncio.timeout(10):
         value = ""
-        while value != "@日本":
+        while value != "@€ 日本":
             told = await tab.channel.send("Runtime.evaluate", expression="document.querySelector('#name').value")
             value = told["result"]["value"]
             await asyncio.sleep(0.02)
@@ -236,3 +240,24 @@ async def test_pointing_for_an_agent(dashboard: Dashboard, agent: RestAgent, sit
     assert (told["picked"], told["role"], told["name"]) == (True, "button", "Press")
     assert {one["kind"]: one["selector"] for one in told["selectors"]}["css"] == "#big"
     assert (await agent.do("get_page_title"))["title"] == "Wheel"  # the page heard nothing of the press
+
+
+async def test_picking_for_oneself(
+    here: Here, chrome: OwnChrome, dashboard: Dashboard, agent: RestAgent, site: PageServer
+):
+    """And what it is found by, to copy."""
+    clipboard = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+    await chrome.root.send("Browser.grantPermissions", permissions=clipboard, origin=here.url)
+    await agent.do("navigate", url=site.inline(PAGE))
+    await at_picture(dashboard, agent)
+    await dashboard.press("Pick an element")
+    await dashboard.page.until("document.querySelector('.stage canvas[data-mine]')")
+    assert "The agent asks" not in await dashboard.page.js("text('.view')")
+    await point(dashboard, 200, 100)
+    await dashboard.sees("#big", ".picker")
+    await dashboard.click("document.querySelector('[aria-label=\"Copy css\"]')")
+    await dashboard.sees("Copied", ".picker")
+    assert await dashboard.page.js("navigator.clipboard.readText()") == "#big"
+    await dashboard.press("Pick an element")
+    await dashboard.press("Cancel", ".picker button")
+    await dashboard.sees("Nothing was picked", ".picker")

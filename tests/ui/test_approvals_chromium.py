@@ -40,8 +40,11 @@ async def asked(
     """A call that waits, and its card, which has calmed down."""
     here.decide = asks_for_writes
     call = asyncio.create_task(agent.call(tool, **args))
-    await dashboard.page.until("document.querySelector('.question')")
-    await dashboard.page.until(CALM)
+    async with asyncio.timeout(10):
+        while not here.gate.approvals.pending():
+            await asyncio.sleep(0.01)
+    card = f"#question-{here.gate.approvals.pending()[-1]['id']}[data-calm]"  # the one before may still be there
+    await dashboard.page.until(f"document.querySelector('{card}')")
     return call
 
 
@@ -201,6 +204,7 @@ async def test_a_notification(here: Here, chrome: OwnChrome, dashboard: Dashboar
     await dashboard.page.js("""{ const Real = Notification; globalThis.noted = [];
         globalThis.Notification = class extends Real { constructor(title, more) { super(title, more); noted.push(title); } };
         document.hasFocus = () => false; }""")
+    await dashboard.go("approvals")
     call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
     await dashboard.page.until("noted.length === 1")
     assert await dashboard.page.js("noted[0]") == "evaluate_js wants your yes"

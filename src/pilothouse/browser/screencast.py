@@ -93,6 +93,8 @@ class Screencast:
 
     async def _start(self) -> None:
         options: dict[str, Any] = {"format": "jpeg", "quality": QUALITY, "maxWidth": MAX_SIDE, "maxHeight": MAX_SIDE}
+        # A tab of the person's own Chrome has one already, and a second is refused (M).
+        self.tab.channel.post("Page.stopScreencast", timeout=START_S)
         try:
             await self.tab.channel.send("Page.startScreencast", timeout=START_S, **options)
         except ProtocolError as error:
@@ -110,8 +112,9 @@ class Screencast:
         try:
             shot = await channel.send("Page.captureScreenshot", format="jpeg", quality=QUALITY, timeout=START_S)
             view = (await channel.send("Page.getLayoutMetrics", timeout=START_S))["cssVisualViewport"]
-        except (ProtocolError, Failure):
-            return  # what comes later is shown
+        except (ProtocolError, Failure):  # a page that is just being replaced has none
+            asyncio.get_running_loop().call_later(FIRST_S, self._nudge)
+            return
         if not self._last:
             self._show(Frame(base64.b64decode(shot["data"]), view["clientWidth"], view["clientHeight"]))
 

@@ -86,7 +86,8 @@ function unpaired(state) {
 async function front() {
   const [active] = await chrome.tabs.query({ active: true, currentWindow: true });
   if (!open || !active || active.url?.startsWith(location.origin)) return;
-  open.part.fronts({ url: active.url ?? '', title: active.title ?? '' });
+  const target = (await chrome.debugger.getTargets()).find(({ tabId, type }) => tabId === active.id && type === 'page');
+  open?.part.fronts({ url: active.url ?? '', title: active.title ?? '', target: target?.id ?? '' });
 }
 
 chrome.tabs.onActivated.addListener(() => void front());

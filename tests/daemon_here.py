@@ -17,6 +17,7 @@ from pilothouse.cocoons import Cocoons
 from pilothouse.config import Config
 from pilothouse.gate import Gate
 from pilothouse.guard.pairing import Pairing
+from pilothouse.guard.passes import Passes
 from pilothouse.guard.policy import Decision, Policy, Question
 from pilothouse.providers.link import Links
 from pilothouse.tool import Access
@@ -46,6 +47,7 @@ class Here:
         self.links: Links
         self.cocoons: Cocoons
         self.pairing: Pairing
+        self.passes: Passes
 
     @property
     def agent(self) -> str:
@@ -112,7 +114,12 @@ def _open_up(patch: pytest.MonkeyPatch, here: Here) -> None:
         here.pairing = Pairing(*args)
         return here.pairing
 
+    def passed(*args: Any) -> Passes:
+        here.passes = Passes(*args)
+        return here.passes
+
     patch.setattr(daemon, "Pairing", paired)
+    patch.setattr(daemon, "Passes", passed)
     patch.setattr(daemon, "Cocoons", cocooned)
     patch.setattr(daemon, "build_app", built)
     patch.setattr(daemon, "Links", linked)

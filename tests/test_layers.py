@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "aiming": {"browser", "guard", "tool"},
     "telling": {"call", "browser", "guard", "envelope", "tool", "result", "errors"},
     "timing": {"call", "browser", "tool", "errors"},
-    "permitting": {"call", "aiming", "timing", "guard", "browser", "tool", "result", "errors"},
+    "permitting": {"call", "aiming", "pausing", "timing", "guard", "browser", "tool", "result", "errors"},
     "gate": {
         "aiming",
         "call",
@@ -83,7 +83,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bridge": {"instance", "reach", "home", "errors"},
     "log": {"guard.redact", "config", "errors", "instance"},
     "abodes": {"browser", "written"},
-    "pausing": {"call", "tool", "errors"},
+    "pausing": {"call", "browser.pause", "tool", "errors"},
     "wheel": {"call", "permitting", "guard", "browser", "tool", "result", "errors"},
     "presence": set(),
     "reload": {"errors"},

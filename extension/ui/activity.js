@@ -8,6 +8,9 @@ import { VirtualList } from './list.js';
 
 /** @typedef {import('./store.js').Entry} Entry */
 
+const NO_PICTURE =
+  'No picture: one is taken after a write that went well, while a dashboard is open; of quick ones, after the last.';
+
 /** @param {import('./shell.js').House} house */
 export function activityView(house) {
   const { store } = house;
@@ -106,13 +109,13 @@ export function activityView(house) {
   const showDetail = (entry) =>
     refill(detail, [entry.n, entry.after?.n, entry.shot], () => {
       const { record, after } = entry;
-      if (!entry.shot) fill(picture);
+      if (!entry.shot) fill(picture, isWritten(entry) && h('p', { class: 'small soft' }, NO_PICTURE));
       else if (pictured !== entry.n) void showPicture(entry.n);
       return [
         h('div', { class: 'row between' }, h('h2', { class: 'mono' }, nameOf(entry)), outcome(entry).result),
         facts([
           ['When', dated(entry.time)],
-          ['Took', after ? took(after.ms) : ''],
+          ['Took', after?.ms === undefined ? '' : took(after.ms)],
           ['Agent', record.caller ?? record.told?.caller ?? ''],
           [
             'Where',
@@ -200,7 +203,13 @@ export function outcome({ record, after, kind }) {
   if (kind !== 'before') return { tone: '', result: chip(kind) };
   if (!after) return { tone: 'main', result: chip('running', 'main') };
   if (after.outcome === 'ok') return { tone: 'ok', result: h('span', { class: 'small soft' }, took(after.ms)) };
-  return { tone: 'danger', result: chip(`${after.outcome} · ${took(after.ms)}`, 'danger') };
+  const words = after.ms === undefined ? after.outcome : `${after.outcome} · ${took(after.ms)}`;
+  return { tone: 'danger', result: chip(words, 'danger') };
+}
+
+/** @param {Entry} entry a write that is over */
+function isWritten(entry) {
+  return isOf(entry, 'write') && entry.kind === 'before' && entry.after !== null && entry.record.tab;
 }
 
 /** @param {Entry} entry @param {string} kind */

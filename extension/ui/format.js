@@ -38,9 +38,16 @@ export function since(ms) {
   return s < 86_400 ? `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min` : `${Math.floor(s / 86_400)} days`;
 }
 
-/** @param {number} count @param {string} noun */
-export function counted(count, noun) {
-  return `${count.toLocaleString()} ${noun}${count === 1 ? '' : 's'}`;
+/** What a policy says, and its colour. */
+export const VERDICTS = /** @type {Record<string, [string, string]>} */ ({
+  allow: ['allowed', 'ok'],
+  ask: ['asks you', 'warn'],
+  deny: ['denied', 'danger'],
+});
+
+/** @param {number} count @param {string} noun @param {string} [many] */
+export function counted(count, noun, many = `${noun}s`) {
+  return `${count.toLocaleString()} ${count === 1 ? noun : many}`;
 }
 
 /** The host of an address, or the address itself. @param {string} url */

@@ -3,7 +3,7 @@
 import { drawn, facts, fill, h } from './dom.js';
 import { bytes, counted, took } from './format.js';
 
-/** @typedef {{at: number, numbers: Record<string, number>, browsers: Record<string, any>}} Sample */
+/** @typedef {{at: number, numbers: Record<string, number>, browsers: Record<string, any>, endpoints: Record<string, any>}} Sample */
 
 /** @type {{name: string, value: (now: Sample, before: Sample) => number, text: (value: number) => string}[]} */
 const CHARTS = [
@@ -53,6 +53,7 @@ export function healthView(house) {
     );
     const now = samples.at(-1);
     const each = Object.entries(now?.browsers ?? {});
+    const elsewhere = Object.entries(now?.endpoints ?? {});
     fill(
       browsers,
       h('h2', {}, 'Running browsers'),
@@ -60,10 +61,19 @@ export function healthView(house) {
         ? facts(
             each.map(([name, one]) => [
               name,
-              `${bytes(one.memory_bytes ?? 0)} in ${counted(one.processes ?? 0, 'process').replace('processs', 'processes')}`,
+              `${bytes(one.memory_bytes ?? 0)} in ${counted(one.processes ?? 0, 'process', 'processes')}`,
             ]),
           )
         : h('p', { class: 'soft' }, 'None: the first session starts one.'),
+      elsewhere.length > 0 && [
+        h('h2', {}, 'Browsers elsewhere'),
+        facts(
+          elsewhere.map(([name, one]) => [
+            name,
+            `${counted(one.browsers ?? 0, 'browser')}${one.waiting ? `, ${one.waiting} more asked for` : ''}`,
+          ]),
+        ),
+      ],
       h('p', { class: 'small soft' }, `Pilothouse ${store.version}. For Prometheus: /metrics, with an agent’s key.`),
     );
   };

@@ -1,7 +1,7 @@
 // What a tab says and loads: console, network and events, as they come.
 
 import { chip, fill, h, problem, refill } from './dom.js';
-import { bytes, clock, took } from './format.js';
+import { bytes, clock, counted, took } from './format.js';
 import { VirtualList } from './list.js';
 
 const KEPT = 5_000;
@@ -70,13 +70,18 @@ export function tabLines(house, session, tab) {
     list.node.hidden = !lines[shown].length;
     list.show([...lines[shown]]);
   };
-  const leave = house.live.follow(session, tab, (line) => {
-    const kept = lines[line.kind];
-    const name = `${line.kind} ${line.tab} ${line.id ?? line.number}`;
-    if (!kept || seen.has(name)) return; // after a break everything is told anew
-    seen.add(name);
+  /** @param {any[]} kept @param {any} line */
+  const keep = (kept, line) => {
     kept.unshift({ ...line, key: ++number });
-    if (kept.length > KEPT) kept.pop();
+    if (kept.length > KEPT) seen.delete(nameOf(kept.pop()));
+  };
+  const leave = house.live.follow(session, tab, (line) => {
+    if (line.kind === 'lost') for (const kept of Object.values(lines)) keep(kept, line);
+    else if (!lines[line.kind] || seen.has(nameOf(line))) return; // after a break everything is told anew
+    else {
+      seen.add(nameOf(line));
+      keep(lines[line.kind], line);
+    }
     if (isDrawn) requestAnimationFrame(draw);
     isDrawn = false;
   });
@@ -88,6 +93,11 @@ export function tabLines(house, session, tab) {
       list.close();
     },
   };
+}
+
+/** @param {any} line */
+function nameOf(line) {
+  return `${line.kind} ${line.tab} ${line.id ?? line.number}`;
 }
 
 /** @param {any} one a request with headers and bodies */
@@ -109,6 +119,8 @@ function whole(one) {
 
 /** @param {any} line @param {(line: any) => void} look */
 function row(line, look) {
+  if (line.kind === 'lost')
+    return h('div', { class: 'line' }, chip('lost', 'warn'), `${counted(line.count, 'line')} came too fast to be shown`);
   const when = h('span', { class: 'soft small when' }, clock(line.time_ms));
   if (line.kind === 'console') {
     return h(

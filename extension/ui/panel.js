@@ -4,24 +4,19 @@
 import { about, nameOf, outcome } from './activity.js';
 import { questionCards } from './approvals.js';
 import { button, chip, fill, h, problem } from './dom.js';
-import { clock } from './format.js';
+import { VERDICTS, clock } from './format.js';
 import { VirtualList } from './list.js';
 import { picker } from './picker.js';
 
 /** @typedef {import('./shell.js').House} House */
 /** @typedef {{mode: string, words: string, next: string, name: string}} State of the extension's own connection */
-/** @typedef {{url: string, title: string}} Front the page in front */
+/** @typedef {{url: string, title: string, target: string}} Front the page in front, and Chrome's name of its tab */
 
 const MODES = [
   ['auto', 'Auto'],
   ['ask', 'Ask'],
   ['readonly', 'Read only'],
 ];
-const VERDICTS = /** @type {Record<string, [string, string]>} */ ({
-  allow: ['allowed', 'ok'],
-  ask: ['asks you', 'warn'],
-  deny: ['denied', 'danger'],
-});
 
 /**
  * @param {House} house
@@ -30,15 +25,16 @@ const VERDICTS = /** @type {Record<string, [string, string]>} */ ({
 export function panel(house, wishes) {
   const { store } = house;
   /** @type {Front} */
-  let front = { url: '', title: '' };
+  let front = { url: '', title: '', target: '' };
   /** @type {State} */
   let state = { mode: 'off', words: '', next: '', name: '' };
 
   const standing = h('section', { class: 'card', 'aria-label': 'Connection' });
   const page = h('section', { class: 'card', 'aria-label': 'This page' });
   const mode = h('section', { class: 'card', 'aria-label': 'Mode' });
+  const wrong = h('div', { 'aria-live': 'polite' });
   const cards = questionCards(house);
-  const pick = picker(house.live, () => placeOf(store.sessions, state.name, front.url));
+  const pick = picker(house.live, () => placeOf(store.sessions, state.name, front.target));
   const log = logList(store);
   const node = h(
     'main',
@@ -71,20 +67,22 @@ export function panel(house, wishes) {
           : button('Stop everything', wishes.onStop, { class: 'danger' }),
       ),
     );
-    pick.node.hidden = !placeOf(store.sessions, state.name, front.url);
+    pick.node.hidden = !placeOf(store.sessions, state.name, front.target);
   };
   const showMode = async () => {
+    fill(wrong);
     try {
       const { policy } = await house.api.get('/api/policy');
       const choose = async (/** @type {string} */ value) => {
         try {
           await house.api.ask('PATCH', '/api/policy', { mode: value });
         } catch (error) {
+          await showMode(); // as it is, not as it was wished
           fill(wrong, problem(error));
         }
         await showPage();
       };
-      const wrong = h('div', {});
+      const had = mode.contains(document.activeElement);
       fill(
         mode,
         h('h2', {}, 'All agents, everywhere'),
@@ -108,12 +106,14 @@ export function panel(house, wishes) {
         ),
         wrong,
       );
+      if (had) /** @type {HTMLElement | null} */ (mode.querySelector('input:checked'))?.focus();
     } catch (error) {
       fill(mode, problem(error));
     }
   };
   const showPage = async () => {
-    const host = webHost(front.url);
+    const { url } = front;
+    const host = webHost(url);
     if (!host)
       return void fill(
         page,
@@ -122,19 +122,22 @@ export function panel(house, wishes) {
       );
     try {
       const told = await house.api.ask('POST', '/api/policy/test', {
-        url: front.url.slice(0, 2000),
+        url: url.slice(0, 2000),
         browser: 'extension',
       });
+      if (url !== front.url) return; // another page is in front by now
       fill(page, h('h2', { class: 'one-line' }, host), says(told), ruleForm(house, host, showPage));
     } catch (error) {
-      fill(page, problem(error));
+      if (url === front.url) fill(page, problem(error));
     }
   };
+  const showRules = () => void Promise.all([showMode(), showPage()]);
   const ends = [
     store.on('connection', () => {
       showState();
-      if (store.connection === 'live') void Promise.all([showMode(), showPage()]);
+      if (store.connection === 'live') showRules();
     }),
+    store.on('policy', showRules),
     store.on('sessions', showState),
   ];
   showState();
@@ -147,10 +150,10 @@ export function panel(house, wishes) {
     },
     /** @param {Front} told */
     fronts: (told) => {
-      if (told.url === front.url) return;
+      const isOther = told.url !== front.url;
       front = told;
       showState();
-      void showPage();
+      if (isOther) void showPage();
     },
     close: () => {
       ends.forEach((end) => end());
@@ -241,12 +244,12 @@ function logList(store) {
  * The session of this browser that has the page in front.
  * @param {import('./store.js').Session[]} sessions
  * @param {string} name
- * @param {string} url
+ * @param {string} target
  */
-function placeOf(sessions, name, url) {
+function placeOf(sessions, name, target) {
   for (const session of sessions) {
     if (session.browser !== 'extension' || session.profile !== name) continue;
-    const tab = session.tabs.find((one) => one.url === url);
+    const tab = session.tabs.find((one) => target && one.target === target);
     if (tab) return { session: session.id, tab: tab.name };
   }
   return null;

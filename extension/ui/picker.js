@@ -16,7 +16,12 @@ export function picker(live, place) {
     const at = place();
     if (!at || isPicking) return;
     isPicking = go.disabled = true;
-    fill(told, h('p', { class: 'small soft' }, 'Point at it in the page or in its picture. Escape: none.'));
+    const stop = button('Cancel', () => void live.ask({ do: 'end_pick', ...at }).catch(() => {}), { class: 'quiet' });
+    fill(
+      told,
+      h('p', { class: 'small soft' }, 'Point at it in the page (there, Escape means none) or in its picture.'),
+      stop,
+    );
     try {
       const { picked } = await live.ask({ do: 'pick', ...at }, PATIENCE_MS);
       fill(told, picked ? shown(picked) : h('p', { class: 'small soft' }, 'Nothing was picked.'));

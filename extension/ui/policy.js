@@ -1,7 +1,7 @@
 // The policy: what holds, rules one by one, the file as text with its mistakes told, and what would happen somewhere.
 
-import { button, chip, facts, fill, h, problem } from './dom.js';
-import { dated } from './format.js';
+import { button, chip, facts, fill, h, problem, refill } from './dom.js';
+import { VERDICTS, dated } from './format.js';
 
 const TEMPLATES = [
   ['', 'as the kind of browser needs'],
@@ -21,11 +21,6 @@ const DEFAULTS = [
   ['ask', 'ask'],
   ['deny', 'deny'],
 ];
-const VERDICTS = /** @type {Record<string, [string, string]>} */ ({
-  allow: ['allowed', 'ok'],
-  ask: ['asks you', 'warn'],
-  deny: ['denied', 'danger'],
-});
 const BROWSERS = [
   ['isolated', 'isolated'],
   ['profile', 'a profile'],
@@ -35,13 +30,17 @@ const BROWSERS = [
 
 /** @param {import('./shell.js').House} house */
 export function policyView(house) {
-  const { api } = house;
+  const { api, store } = house;
   /** @type {any} */
   let told = null;
+  let refusals = 0;
   const wrong = h('div', { 'aria-live': 'polite' });
   const settings = h('section', { class: 'card', 'aria-label': 'Settings' });
-  const rules = h('section', { class: 'card', 'aria-label': 'Rules' });
-  const file = h('section', { class: 'card', 'aria-label': 'The file' });
+  const listed = h('div', {});
+  const form = ruleForm((rule, into) => change('POST', '/api/policy/rules', rule, into));
+  const rules = h('section', { class: 'card', 'aria-label': 'Rules' }, h('h2', {}, 'Rules'), listed, form);
+  const edit = editor((text, into) => change('PUT', '/api/policy', { text, version: told.version }, into));
+  const file = h('section', { class: 'card', 'aria-label': 'The file' }, edit.node);
   const node = h(
     'div',
     { class: 'view' },
@@ -60,23 +59,41 @@ export function policyView(house) {
     ),
   );
 
-  /** @param {string} method @param {string} path @param {any} [body] @param {HTMLElement} [into] */
+  /**
+   * @param {string} method
+   * @param {string} path
+   * @param {any} [body]
+   * @param {HTMLElement} [into]
+   * @returns {Promise<boolean>} whether it holds now
+   */
   const change = async (method, path, body, into = wrong) => {
     fill(wrong);
     fill(into);
     try {
       told = await api.ask(method, path, body);
     } catch (error) {
+      refusals += 1;
+      if (told) show(); // what was chosen does not hold
       fill(into, problem(error));
-      return;
+      return false;
     }
-    const key = document.activeElement?.getAttribute('data-key');
+    if (method === 'PUT') edit.saved();
     show();
-    if (key) /** @type {HTMLElement | null} */ (node.querySelector(`[data-key=${key}]`))?.focus();
     if (method !== 'GET' && !told.problem) fill(wrong, h('p', { class: 'good', role: 'status' }, 'Saved; it holds.'));
+    return true;
+  };
+  /** It was changed elsewhere, or here. What is being typed stays. */
+  const reload = async () => {
+    try {
+      told = await api.get('/api/policy');
+      show();
+    } catch {
+      // It is read anew when the connection is back.
+    }
   };
   const show = () => {
     const { policy } = told;
+    const key = document.activeElement?.getAttribute('data-key');
     if (told.problem)
       fill(
         wrong,
@@ -111,8 +128,7 @@ export function policyView(house) {
       value: policy.step_budget ?? 0,
       on: { change: () => void change('PATCH', '/api/policy', { step_budget: Number(budget.value) }) },
     });
-    fill(
-      settings,
+    refill(settings, [policy.template, policy.mode, policy.default, policy.step_budget, refusals], () => [
       h('h2', {}, 'Where the rest starts from'),
       h(
         'div',
@@ -122,20 +138,19 @@ export function policyView(house) {
         choice('default', 'Hosts that no rule names', DEFAULTS),
         h('label', {}, 'Steps a session (0: any number)', budget),
       ),
-    );
-    fill(
-      rules,
-      h('h2', {}, 'Rules'),
-      table(policy.rules, (host) => void change('DELETE', `/api/policy/rules?host=${encodeURIComponent(host)}`)),
-      ruleForm((rule, into) => change('POST', '/api/policy/rules', rule, into)),
-    );
-    fill(
-      file,
-      editor(told, (text, into) => change('PUT', '/api/policy', { text, version: told.version }, into)),
-    );
+    ]);
+    const drop = (/** @type {string} */ host) =>
+      void change('DELETE', `/api/policy/rules?host=${encodeURIComponent(host)}`);
+    refill(listed, policy.rules, () => table(policy.rules, drop));
+    edit.load(told);
+    if (key) /** @type {HTMLElement | null} */ (node.querySelector(`[data-key=${key}]`))?.focus();
   };
   void change('GET', '/api/policy');
-  return { node, close: () => {} };
+  const ends = [
+    store.on('policy', () => void reload()),
+    store.on('connection', () => store.connection === 'live' && void reload()),
+  ];
+  return { node, close: () => ends.forEach((end) => end()) };
 }
 
 /** @param {any[]} rules @param {(host: string) => void} drop */
@@ -187,7 +202,7 @@ function table(rules, drop) {
   );
 }
 
-/** @param {(rule: any, into: HTMLElement) => Promise<void>} add */
+/** @param {(rule: any, into: HTMLElement) => Promise<boolean>} add */
 function ruleForm(add) {
   const host = h('input', {
     required: true,
@@ -209,9 +224,9 @@ function ruleForm(add) {
   const submit = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     const rule = { host: host.value.trim(), read: read.checked, write: write.checked, approval: approval.checked };
-    await add(steps.value ? { ...rule, max_steps_per_hour: Number(steps.value) } : rule, wrong);
+    if (await add(steps.value ? { ...rule, max_steps_per_hour: Number(steps.value) } : rule, wrong)) form.reset();
   };
-  return h(
+  const form = h(
     'form',
     { class: 'stack tight', on: { submit } },
     h('h3', {}, 'Add or change a rule'),
@@ -227,29 +242,54 @@ function ruleForm(add) {
     ),
     wrong,
   );
+  return form;
 }
 
-/** @param {any} told @param {(text: string, into: HTMLElement) => Promise<void>} save */
-function editor(told, save) {
+/** The file as text. What somebody has begun to write there is never taken away. @param {(text: string, into: HTMLElement) => Promise<boolean>} save */
+function editor(save) {
+  let loaded = '';
+  let newest = '';
+  const path = h('p', { class: 'small soft mono' });
   const wrong = h('div', { 'aria-live': 'polite' });
+  const changed = h(
+    'p',
+    { class: 'notice small', role: 'status', hidden: true },
+    'The file has changed since you began: saving yours replaces it, undoing shows it as it is now.',
+  );
   const text = h('textarea', { rows: 14, spellcheck: 'false', 'aria-label': 'policy.toml', class: 'policy-text' });
-  text.value = told.text;
-  return h(
+  const undo = () => {
+    text.value = loaded = newest;
+    changed.hidden = true;
+  };
+  const node = h(
     'div',
     { class: 'stack tight' },
     h('h2', {}, 'The file'),
-    h('p', { class: 'small soft mono' }, told.path),
+    path,
     text,
+    changed,
     h(
       'div',
       { class: 'row' },
       button('Save the file', () => void save(text.value, wrong), { class: 'main', 'data-key': 'file' }),
-      button('Undo my changes', () => {
-        text.value = told.text;
-      }),
+      button('Undo my changes', undo),
     ),
     wrong,
   );
+  return {
+    node,
+    /** What is written there is in the file now. */
+    saved: () => {
+      loaded = text.value;
+    },
+    /** @param {{path: string, text: string}} told */
+    load: (told) => {
+      fill(path, told.path);
+      newest = told.text;
+      if (text.value === loaded || text.value === newest) undo();
+      else changed.hidden = newest === loaded;
+    },
+  };
 }
 
 /** What would happen. @param {import('./shell.js').House} house */

@@ -24,6 +24,14 @@ export function sessionView(house, id) {
   const address = h('p', { class: 'address mono one-line' });
   const picture = h('div', { class: 'stage' });
   const hint = h('p', { class: 'small soft' });
+  const words = h('input', { 'aria-label': 'Text for the page', placeholder: 'Text for the page', class: 'grow' });
+  const write = (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    screen?.write(words.value);
+    words.value = '';
+  };
+  // For signs that are composed, and for keyboards that press no keys; a single key is pressed in the picture itself.
+  const writing = h('form', { class: 'row', on: { submit: write } }, words, h('button', {}, 'Write'));
   const wrong = h('div', {});
   const dialog = h('div', {});
   const pick = h('div', {});
@@ -36,7 +44,7 @@ export function sessionView(house, id) {
   const body = h(
     'div',
     { class: 'session' },
-    h('section', { class: 'card', 'aria-label': 'Live picture' }, tabs, address, dialog, pick, picture, hint),
+    h('section', { class: 'card', 'aria-label': 'Live picture' }, tabs, address, dialog, pick, picture, hint, writing),
     h(
       'div',
       { class: 'stack' },
@@ -73,7 +81,11 @@ export function sessionView(house, id) {
     }
   };
   const found = () => store.sessions.find((one) => one.id === id);
-  const turn = () => attempt(() => live.ask({ do: found()?.paused ? 'give_back' : 'take', session: id }));
+  const turn = () => {
+    const does = found()?.paused ? 'give_back' : 'take';
+    if (does === 'give_back') screen?.release();
+    return attempt(() => live.ask({ do: does, session: id }));
+  };
   const close = () =>
     attempt(async () => {
       if (
@@ -97,7 +109,7 @@ export function sessionView(house, id) {
       ? new Screen(live, id, name, { label: 'Live picture of the tab', onLeave: () => take.focus() })
       : null;
     lines = name ? tabLines(house, id, name) : null;
-    fill(picture, screen?.canvas);
+    fill(picture, screen?.node);
     fill(said, lines?.node);
   };
   const show = () => {
@@ -145,6 +157,7 @@ export function sessionView(house, id) {
     );
     refill(address, shown?.url, () => shown?.url);
     refill(take, session.paused, () => (session.paused ? 'Give the wheel back' : 'Take the wheel'));
+    writing.hidden = !session.paused;
     refill(hint, session.paused, () =>
       session.paused
         ? 'You have the wheel: click, type and scroll in the picture. The agent waits. Shift+Escape leaves the picture.'
@@ -161,13 +174,14 @@ export function sessionView(house, id) {
       ]),
     );
     showDialog(session.paused, shown?.dialog ?? null);
-    showPick(shown?.picking ?? '');
-    screen?.steer(session.paused || Boolean(shown?.picking));
+    showPick(shown?.picking ?? '', shown?.picks_own ?? false);
+    screen?.steer(shown?.picking ? 'point' : session.paused ? 'wheel' : '');
   };
   /** @param {boolean} isMine @param {{kind: string, message: string} | null} open */
   const showDialog = (isMine, open) => {
+    const words = h('input', { 'aria-label': 'Your answer', class: 'grow' });
     const answer = (/** @type {boolean} */ accept) =>
-      attempt(() => live.ask({ do: 'dialog', session: id, tab, accept }));
+      attempt(() => live.ask({ do: 'dialog', session: id, tab, accept, text: words.value.slice(0, 10_000) }));
     refill(
       dialog,
       [isMine, open],
@@ -182,29 +196,32 @@ export function sessionView(house, id) {
             h(
               'div',
               { class: 'row' },
+              open.kind === 'prompt' && words,
               button('OK', () => void answer(true)),
               button('Cancel', () => void answer(false)),
             ),
         ),
     );
   };
-  /** @param {string} prompt what an agent asks the person to point at */
-  const showPick = (prompt) =>
+  /** @param {string} prompt what the person is to point at @param {boolean} isOwn they wanted to themselves */
+  const showPick = (prompt, isOwn) =>
     refill(
       pick,
-      prompt,
+      [prompt, isOwn],
       () =>
         prompt &&
         h(
           'div',
           { class: 'notice', role: 'status' },
-          h('b', {}, 'The agent asks you to point at something: '),
-          prompt,
+          !isOwn && [h('b', {}, 'The agent asks you to point at something: '), prompt],
           h(
             'div',
             { class: 'row' },
             h('span', { class: 'small' }, 'Click it in the picture.'),
-            button('I would rather not', () => void attempt(() => live.ask({ do: 'end_pick', session: id, tab }))),
+            button(
+              isOwn ? 'Cancel' : 'I would rather not',
+              () => void attempt(() => live.ask({ do: 'end_pick', session: id, tab })),
+            ),
           ),
         ),
     );

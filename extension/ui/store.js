@@ -4,11 +4,13 @@
 /**
  * @typedef {object} Tab
  * @property {string} name
+ * @property {string} target the browser's own name of it
  * @property {string} url
  * @property {string} title
  * @property {boolean} loading
  * @property {boolean} crashed
  * @property {string} picking what the person is asked to point at
+ * @property {boolean} picks_own whether they wanted to themselves
  * @property {{kind: string, message: string} | null} dialog
  */
 /**
@@ -27,11 +29,13 @@
  * @property {Tab[]} tabs
  */
 /** @typedef {{n: number, time: string, kind: string, record: any, after: any, shot: boolean}} Entry a line of the log */
-/** @typedef {'sessions' | 'questions' | 'log' | 'health' | 'connection' | 'question'} Change */
+/** @typedef {'sessions' | 'questions' | 'log' | 'health' | 'connection' | 'question' | 'policy'} Change */
 
 const FIRST = 1_000;
 const PAGE = 2_000;
 const MOST = 50_000;
+const SHOTS_KEPT = 1_000;
+const AGAIN_MS = 1_000;
 const HEALTH_KEPT = 180;
 
 export class Store extends EventTarget {
@@ -54,15 +58,22 @@ export class Store extends EventTarget {
     this.log = [];
     /** @type {Map<number, Entry>} */
     this.byNumber = new Map();
+    /** @type {Map<number, Entry>} calls of which the log does not say yet how they ended */
+    this.running = new Map();
+    /** @type {Map<number, any>} how calls ended that are older than what is here, by their number */
+    this.endings = new Map();
     this.last = 0;
     this.first = 0;
-    /** @type {{at: number, numbers: Record<string, number>, browsers: Record<string, any>}[]} */
+    this.goal = 0; // the last line that there is
+    this.started = 0; // the last line that says that the daemon started: what ran before runs no more
+    this.isFilling = false;
+    this.life = 0; // of the log: it may begin anew
+    /** @type {() => void} */
+    this.hurry = () => {};
+    /** @type {{at: number, numbers: Record<string, number>, browsers: Record<string, any>, endpoints: Record<string, any>}[]} */
     this.health = [];
     /** @type {Set<number>} */
     this.shots = new Set();
-    /** @type {any[]} records that came while a gap is being filled */
-    this.early = [];
-    this.isFilling = false;
   }
 
   /** @param {Change} change @param {() => void} listener @returns {() => void} ends it */
@@ -89,6 +100,7 @@ export class Store extends EventTarget {
       sessions: this.#sessions,
       record: this.#record,
       shot: this.#shot,
+      policy: () => this.changed('policy'),
       health: this.#health,
       pending: this.#pending,
       granted: this.#granted,
@@ -117,8 +129,9 @@ export class Store extends EventTarget {
   /** The log began anew. */
   #forget() {
     this.log = [];
-    this.byNumber.clear();
-    this.last = this.first = 0;
+    for (const one of [this.byNumber, this.running, this.endings, this.shots]) one.clear();
+    this.last = this.first = this.goal = this.started = 0;
+    this.life += 1;
   }
 
   /** @param {any} word */
@@ -155,7 +168,7 @@ export class Store extends EventTarget {
 
   /** @param {any} word */
   #health(word) {
-    this.health.push({ at: Date.now(), numbers: word.numbers, browsers: word.browsers });
+    this.health.push({ at: Date.now(), numbers: word.numbers, browsers: word.browsers, endpoints: word.endpoints });
     if (this.health.length > HEALTH_KEPT) this.health.shift();
     this.changed('health');
   }
@@ -163,6 +176,7 @@ export class Store extends EventTarget {
   /** @param {any} word */
   #shot({ n }) {
     this.shots.add(n);
+    for (const old of this.shots) if (this.shots.size > SHOTS_KEPT) this.shots.delete(old);
     const entry = this.byNumber.get(n);
     if (entry) entry.shot = true;
     this.changed('log');
@@ -172,55 +186,60 @@ export class Store extends EventTarget {
 
   /** @param {any} word */
   #record({ record }) {
-    if (this.isFilling || (this.last && record.n > this.last + 1)) {
-      this.early.push(record);
-      if (!this.isFilling) void this.#fillTo(record.n - 1);
-      return;
-    }
-    this.#add([record]);
+    if (this.isFilling || record.n > this.last + 1) void this.#fillTo(record.n);
+    else this.#add([record]);
   }
 
-  /** Read what is missing up to a number, then go on with what came meanwhile. @param {number} number */
+  /**
+   * Read on until a line is here. What comes meanwhile is read as well, and a reading that fails is done again: `last`
+   * never passes a line that can be read.
+   * @param {number} number
+   */
   async #fillTo(number) {
+    this.goal = Math.max(this.goal, number);
+    this.hurry();
     if (this.isFilling) return;
     this.isFilling = true;
-    try {
-      if (!this.last) await this.#begin();
-      for (let before = -1; this.last < number && before !== this.last;) {
-        before = this.last;
-        this.#take(await this.api.get(`/api/activity?after=${this.last}&limit=${PAGE}`));
+    do {
+      const { life, goal } = this;
+      const which = this.last ? `after=${this.last}&limit=${PAGE}` : `limit=${FIRST}`;
+      try {
+        const told = await this.api.get(`/api/activity?${which}`);
+        if (life === this.life) this.#take(told, goal);
+      } catch {
+        await this.#pause();
       }
-    } catch {
-      // The connection broke: the next `state` tries again.
-    }
+    } while (this.last < this.goal && this.connection !== 'ended');
     this.isFilling = false;
-    const early = this.early;
-    this.early = [];
-    this.#add(early);
   }
 
-  async #begin() {
-    const told = await this.api.get(`/api/activity?limit=${FIRST}`);
-    this.first = told.records[0]?.n ?? 0;
-    this.#take(told);
+  /** The connection broke, or the daemon is busy: again in a moment, or when more is known. */
+  #pause() {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, AGAIN_MS);
+      this.hurry = () => (clearTimeout(timer), resolve(undefined));
+    });
   }
 
-  /** @param {{records: any[], shots: number[]}} told */
-  #take({ records, shots }) {
+  /** @param {{records: any[], shots: number[]}} told @param {number} goal a line that was there when it was asked for */
+  #take({ records, shots }, goal) {
     for (const n of shots) this.shots.add(n);
     this.#add(records);
+    if (!records.length) this.last = Math.max(this.last, goal); // they cannot be read any more
   }
 
   /** Older lines than those that are here. @returns {Promise<boolean>} whether there may be more */
   async older() {
-    if (this.first <= 1) return false;
-    const { records } = await this.api.get(`/api/activity?before=${this.first}&limit=${PAGE}`);
-    if (!records.length) return false;
+    const { life, first } = this;
+    if (first <= 1) return false;
+    const { records } = await this.api.get(`/api/activity?before=${first}&limit=${PAGE}`);
+    if (life !== this.life || first !== this.first || !records.length) return false;
     const newer = this.log;
     this.log = [];
     for (const record of records) this.#note(record);
     this.log = this.log.concat(newer);
     this.first = records[0].n;
+    this.#settle();
     this.changed('log');
     return this.first > 1;
   }
@@ -229,25 +248,56 @@ export class Store extends EventTarget {
   #add(records) {
     for (const record of records) {
       if (record.n <= this.last) continue;
+      this.first ||= record.n;
       this.last = record.n;
       this.#note(record);
     }
-    if (this.log.length > MOST)
-      for (const gone of this.log.splice(0, this.log.length - MOST)) this.byNumber.delete(gone.n);
+    this.#cut();
+    this.#settle();
     if (records.length) this.changed('log');
+  }
+
+  /** The oldest lines go when there are too many; they can be read again. */
+  #cut() {
+    if (this.log.length <= MOST) return;
+    const gone = this.log.splice(0, this.log.length - MOST);
+    this.first = this.log[0].n;
+    for (const { n, after } of gone) {
+      this.byNumber.delete(n);
+      this.running.delete(n);
+      if (after?.n > this.first) this.endings.set(n, after);
+    }
+    for (const old of this.endings.keys()) if (this.endings.size > MOST) this.endings.delete(old);
+  }
+
+  /** What ran when the daemon ended runs no more. */
+  #settle() {
+    for (const [n, entry] of this.running) {
+      if (n > this.started) continue;
+      entry.after = { n: this.started, outcome: 'interrupted' };
+      this.running.delete(n);
+    }
   }
 
   /** @param {any} record */
   #note(record) {
-    if (record.event === 'after') {
-      const entry = this.byNumber.get(record.of);
-      if (entry) entry.after = record;
-      return;
-    }
     const { n, time, event } = record;
-    const entry = { n, time, kind: event, record, after: null, shot: this.shots.has(n) };
+    if (event === 'after') return this.#end(record);
+    if (event === 'start') this.started = Math.max(this.started, n);
+    /** @type {Entry} */
+    const entry = { n, time, kind: event, record, after: this.endings.get(n) ?? null, shot: this.shots.has(n) };
+    this.endings.delete(n);
     this.byNumber.set(n, entry);
+    if (event === 'before' && !entry.after) this.running.set(n, entry);
     this.log.push(entry);
+  }
+
+  /** @param {any} record how a call ended */
+  #end(record) {
+    const entry = this.byNumber.get(record.of);
+    if (!entry) return void this.endings.set(record.of, record);
+    entry.after = record;
+    this.running.delete(record.of);
   }
 }
 

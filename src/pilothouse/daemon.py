@@ -259,7 +259,7 @@ async def run(
     rest = [*contracts.routes(), *RestDoor(gate, defaults=defaults).routes()] if settings.server.rest else []
     people = [
         *PolicyDoor(policy, rulebook, gate.registry, audit, person).routes(),
-        *LiveDoor(gate, wheel, audit, person).routes(),
+        *LiveDoor(gate, wheel, audit, policy, person).routes(),
         *looking_routes(wheel, profiles, person),
         *activity_routes(audit, wheel, person),
         *dashboard_routes(passes, person),

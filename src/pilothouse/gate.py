@@ -354,8 +354,8 @@ class Gate:
         return found.follow(wanted, tidy)
 
     def _withholds(self, session: Session, tab: str) -> bool:
-        """Whether a tab is at a page that may not be read."""
-        return any(one.name == tab and session.forbids(one.url) for one in session.tabs)
+        """Whether a person has the wheel, or a tab is at a page that may not be read."""
+        return session.pause.taken or any(one.name == tab and session.forbids(one.url) for one in session.tabs)
 
     async def samples(self) -> list[Sample]:
         """What the rooms below know, in numbers."""

@@ -21,6 +21,7 @@ from pilothouse.errors import Failure
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.pending import bound_to
 from pilothouse.guard.policy import Aim, Decision, Policy, Question, denial
+from pilothouse.pausing import until_free
 from pilothouse.result import Result
 from pilothouse.timing import Timing
 from pilothouse.tool import Access, Tool
@@ -31,7 +32,10 @@ class Permits:
         self._policy = policy
         self.approvals = approvals
         self._timing = timing
-        self.asking: dict[str, Visit] = {}  # the calls that a person is asked about now, by what an answer is bound to
+        # The calls that a person is asked about now, by what an answer is bound to; and those that did not wait for it.
+        self._asking: dict[str, list[Visit]] = {}
+        self._left: dict[str, Visit] = {}
+        approvals.follow(lambda event: self._forget_answered())
 
     # aim, decide
 
@@ -48,10 +52,12 @@ class Permits:
             visit.question = question = self._question(visit, args)
             weighed = self._policy.weigh(question)
         visit.decision = weighed[-1]
-        if any([await self._asked(visit, question, said) for said in weighed]):
+        was_asked = any([await self._asked(visit, question, said) for said in weighed])
+        was_held = await until_free(visit)  # the wheel may have been taken since: a yes is none to go between
+        if was_asked or was_held:
             now = self._question(visit, args)
             if bound_to(now) != bound_to(question):
-                raise replaced("while a person was asked")
+                raise replaced("while a person had the wheel" if was_held else "while a person was asked")
             for said in self._policy.weigh(now):
                 if said.verdict == "deny":
                     raise denial(said, now.tool)
@@ -141,7 +147,7 @@ class Permits:
         has_turn, visit.has_turn = visit.has_turn, False
         if has_turn and visit.tab:
             visit.tab.turn.release()
-        self.asking[bound := bound_to(question)] = visit
+        self._asking.setdefault(bound := bound_to(question), []).append(visit)
         try:
             asked = await self.approvals.ask(
                 question,
@@ -151,12 +157,26 @@ class Permits:
                 patience_s=call.patience_s,
                 approved=visit.approved.append,
             )
+        except Failure as failure:
+            if failure.code == "approval_pending":
+                self._left[bound] = visit
+            raise
         finally:
-            self.asking.pop(bound, None)
+            self._asking[bound].remove(visit)
+            if not self._asking[bound]:
+                del self._asking[bound]
             visit.asking_s += time.monotonic() - began
         if has_turn and visit.tab:
             await self._take_turn_again(visit, visit.tab)
         return asked
+
+    def asked_about(self, question: Question) -> Visit | None:
+        """The call that an open question is about, also when it did not wait for the answer."""
+        bound = bound_to(question)
+        return self._asking[bound][-1] if bound in self._asking else self._left.get(bound)
+
+    def _forget_answered(self) -> None:
+        self._left = {bound: visit for bound, visit in self._left.items() if self.approvals.is_asked(bound)}
 
     async def _take_turn_again(self, visit: Visit, tab: Tab) -> None:
         limit_s = (visit.session.options.timeout_ms if visit.session else self._timing.timeout_ms) / 1000

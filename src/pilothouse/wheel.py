@@ -16,7 +16,7 @@ from pilothouse.browser import hand
 from pilothouse.browser.capture import screenshot
 from pilothouse.browser.hand import Gesture
 from pilothouse.browser.network import Request, brief
-from pilothouse.browser.picker import end_pick, pick
+from pilothouse.browser.picker import end_pick, pick, point
 from pilothouse.browser.screencast import Frame, Screencasts, Viewer
 from pilothouse.browser.session import Session
 from pilothouse.browser.sessions import Sessions
@@ -26,7 +26,6 @@ from pilothouse.browser.tab import Tab
 from pilothouse.call import Visit
 from pilothouse.errors import Failure
 from pilothouse.guard.audit import Audit
-from pilothouse.guard.pending import bound_to
 from pilothouse.guard.redact import redact_text, redact_tree
 from pilothouse.permitting import Permits
 from pilothouse.result import clean, clean_tree
@@ -49,6 +48,7 @@ class Wheel:
         self._audit = audit
         self._casts = Screencasts()
         self._shots: OrderedDict[int, bytes] = OrderedDict()
+        self._due: dict[Tab, tuple[Session, int]] = {}  # of which a picture is to be taken next
         self._taking: dict[Tab, asyncio.Task[None]] = {}
         self._listeners: set[Callable[[Shown], None]] = set()
 
@@ -69,18 +69,14 @@ class Wheel:
         """A tab that is watched is in use: in the person's own Chrome it is not let go meanwhile."""
         session, found = self._session(ident), self._tab(ident, tab)
         await session.context.wake(found)
-        viewer = await self._casts.join(found, show)
+        viewer = await self._casts.join(found, show, session.context.unwatched)
         session.watched += 1
         viewer.on_leave = partial(_unwatched, session)
         return viewer
 
     def follow(self, ident: str, tab: str, wanted: Wanted) -> Stream:
         """Console and network of one tab."""
-
-        def tidy(line: Shown) -> Shown:
-            return {} if tab and line.get("tab") != tab else redact_tree(clean_tree(line))
-
-        return self._session(ident).follow(wanted, tidy)
+        return self._session(ident).follow(wanted, lambda line: redact_tree(clean_tree(line)), tab)
 
     async def request(self, ident: str, tab: str, number: str) -> Shown:
         """One request with headers and bodies, as far as they are kept."""
@@ -107,7 +103,7 @@ class Wheel:
     async def sighting(self, ident: str) -> Sighting:
         """The page that a question is about, as it is now."""
         question = self._permits.approvals.question(ident)
-        visit = self._permits.asking.get(bound_to(question)) if question else None
+        visit = self._permits.asked_about(question) if question else None
         if visit is None or visit.tab is None:
             raise Failure("not_found", "there is no page to look at for this question")
         return await sighted(visit.tab, visit.held.elements if visit.held else [])
@@ -120,6 +116,7 @@ class Wheel:
         if not session.pause.taken:
             await self._audit.decree("wheel_taken", session=ident, caller=session.owner[0], by="person")
             session.pause.take()
+            session.used_at = asyncio.get_running_loop().time()
         return _told(session)
 
     async def give_back(self, ident: str) -> Shown:
@@ -127,15 +124,14 @@ class Wheel:
         if session.pause.taken:
             await self._audit.decree("wheel_given_back", session=ident, caller=session.owner[0], by="person")
             tab = session.current.name if session.current else ""
-            session.report("person", tab, "a person had the wheel: the page may be another by now, look at it again")
             session.used_at = asyncio.get_running_loop().time()
-            session.pause.give_back()
+            session.pause.give_back()  # first: while it is taken, nothing of the session is told
+            session.report("person", tab, "a person had the wheel: the page may be another by now, look at it again")
         return _told(session)
 
     def move(self, ident: str, tab: str, gestures: list[Gesture]) -> None:
         session, found = self._session(ident), self._tab(ident, tab)
-        points = found.picking and all(isinstance(one, hand.Mouse) for one in gestures)
-        if not session.pause.taken and not points:  # who was asked to point at something may
+        if not session.pause.taken:
             raise Failure("bad_request", "an agent has the wheel", suggestions=["take over first"])
         session.used_at = asyncio.get_running_loop().time()
         for gesture in gestures:
@@ -153,8 +149,14 @@ class Wheel:
         """The person points at something of their own accord, to know by what it can be found."""
         session, found = self._session(ident), self._tab(ident, tab)
         await session.context.wake(found)
-        picked = await pick(found, "Point at an element", PICK_S)
+        picked = await pick(found, "Point at an element", PICK_S, own=True)
         return {"picked": redact_tree(clean_tree(msgspec.to_builtins(picked)))} if picked else {"picked": None}
+
+    async def point(self, ident: str, tab: str, x: float, y: float, *, presses: bool) -> None:
+        """Who was asked to point at something may do so in the picture, without the wheel: nothing reaches the page."""
+        found = self._tab(ident, tab)
+        if not found.picking or not await point(found, x, y, presses=presses):
+            raise Failure("not_found", "nobody is asked to point at anything here")
 
     async def end_pick(self, ident: str, tab: str) -> None:
         """The person would rather not point at anything."""
@@ -168,11 +170,15 @@ class Wheel:
         return lambda: self._listeners.discard(listener)
 
     def done(self, visit: Visit, outcome: str) -> None:
-        tab, tool = visit.tab, visit.tool
-        if not self._listeners or not visit.record or tab is None or tool is None or tab.closed or tab in self._taking:
+        """Of writes that follow each other faster than pictures can be taken, the last has one."""
+        tab, tool, session = visit.tab, visit.tool, visit.session
+        if not self._listeners or not visit.record or session is None or tab is None or tool is None or tab.closed:
             return
-        if tool.access in _PICTURED and outcome == "ok":
-            self._taking[tab] = task = asyncio.create_task(self._shoot(tab, visit.record))
+        if tool.access not in _PICTURED or outcome != "ok":
+            return
+        self._due[tab] = session, visit.record
+        if tab not in self._taking:
+            self._taking[tab] = task = asyncio.create_task(self._take_due(tab))
             task.add_done_callback(lambda _: self._taking.pop(tab, None))
 
     def shot(self, record: int) -> bytes:
@@ -184,14 +190,29 @@ class Wheel:
     def shots(self) -> list[int]:
         return list(self._shots)
 
-    async def _shoot(self, tab: Tab, record: int) -> None:
-        try:
-            picture = await screenshot(
-                tab, target=None, full_page=False, image_format="jpeg", quality=SHOT_QUALITY, marks=False
-            )
-        except Exception:  # the page may be gone by now, or cannot be drawn; nobody waits for this
+    async def _take_due(self, tab: Tab) -> None:
+        while due := self._due.pop(tab, None):
+            await self._shoot(tab, *due)
+
+    async def _shoot(self, tab: Tab, session: Session, record: int) -> None:
+        """The page may have moved on meanwhile, to one that may not be read: that one is not kept."""
+        for _ in range(2):
+            document = tab.document.loader_id
+            try:
+                picture = await screenshot(
+                    tab, target=None, full_page=False, image_format="jpeg", quality=SHOT_QUALITY, marks=False
+                )
+            except Exception:  # the page may be gone by now, or cannot be drawn; nobody waits for this
+                return
+            if tab.document.loader_id == document:
+                break
+        else:
             return
-        self._shots[record] = picture.data
+        if not session.forbids(tab.url):
+            self._keep(record, picture.data)
+
+    def _keep(self, record: int, picture: bytes) -> None:
+        self._shots[record] = picture
         while len(self._shots) > SHOTS_KEPT:
             self._shots.popitem(last=False)
         for listener in tuple(self._listeners):
@@ -213,6 +234,8 @@ class Wheel:
 
 def _unwatched(session: Session) -> None:
     session.watched -= 1
+    if session.pause.taken:
+        session.used_at = asyncio.get_running_loop().time()
 
 
 def _told(session: Session) -> Shown:
@@ -237,10 +260,12 @@ def _tab_told(tab: Tab) -> Shown:
     dialog = tab.dialog
     return {
         "name": tab.name,
+        "target": tab.target_id,
         "url": redact_text(clean(tab.url[:MAX_URL])),
         "title": redact_text(clean(tab.title)),
         "loading": tab.navigating,
         "picking": redact_text(clean(tab.picking)),
+        "picks_own": tab.picks_own,
         "crashed": tab.crashed,
         "dialog": {"kind": dialog.kind, "message": redact_text(clean(dialog.message))} if dialog else None,
     }

@@ -13,8 +13,9 @@ from pilothouse.browser import sessions as sessions_module
 from pilothouse.browser.downloads import FINISHED_KEPT, Downloads
 from pilothouse.browser.intercept import Intercept
 from pilothouse.browser.session import Options
-from pilothouse.browser.sessions import Sessions
+from pilothouse.browser.sessions import OwnSessions, Sessions
 from pilothouse.browser.terms import Terms
+from pilothouse.errors import Failure
 from tests.house import Agent, House
 from tests.promises import promise
 
@@ -113,6 +114,30 @@ async def test_the_sweep_outlives_a_folder_it_cannot_read(
         await sessions.open(OWNER, Options())
         await until(lambda n=n: len(pool.contexts) == n and pool.contexts[-1].closed and not sessions.of(OWNER))
     assert not sessions._sweeper.done()
+
+
+@promise("F07")
+async def test_what_a_person_has_in_hand_does_not_fall_idle(sessions: Sessions) -> None:
+    """As long as they look at it: a wheel that somebody forgot ends too."""
+    held = await sessions.open(OWNER, Options())
+    held.pause.take()
+    held.watched = 1
+    other = await sessions.open(OWNER, Options())
+    await until(lambda: other not in sessions.of(OWNER))
+    assert held in sessions.of(OWNER)
+    held.watched = 0
+    await until(lambda: held not in sessions.of(OWNER))
+
+
+@promise("F07")
+async def test_nobody_closes_a_session_under_a_persons_hands(sessions: Sessions) -> None:
+    held = await sessions.open(OWNER, Options())
+    held.pause.take()
+    held.watched = 1
+    with pytest.raises(Failure) as refused:
+        await OwnSessions(sessions, OWNER, Options()).close(held)
+    assert refused.value.code == "paused"
+    assert not held.closed
 
 
 @promise("B08")

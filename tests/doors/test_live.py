@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 
-from pilothouse.doors import live
+from pilothouse.doors import outbox
 from tests.daemon_here import Here, asks_for_writes, daemon_here
 from tests.promises import promise
 
@@ -68,10 +69,13 @@ async def test_nonsense_breaks_nothing(here: Here, nonsense: str):
         assert (failed["id"], failed["error"]["code"]) == (7, "not_found")
 
 
-@pytest.mark.parametrize("do", ["watch", "follow", "take", "give_back", "end", "pick", "end_pick", "dialog", "request"])
+@pytest.mark.parametrize(
+    "do", ["watch", "follow", "take", "give_back", "end", "pick", "point", "end_pick", "dialog", "request"]
+)
 async def test_a_session_that_is_not_there(here: Here, do: str):
     more = {
         "pick": {"tab": "t1"},
+        "point": {"tab": "t1", "x": 1, "y": 2},
         "end_pick": {"tab": "t1"},
         "dialog": {"tab": "t1", "accept": True},
         "request": {"tab": "t1", "request": "r1"},
@@ -106,8 +110,8 @@ async def test_records_are_numbered_without_a_gap(here: Here):
         assert numbers == list(range(last + 1, last + 501))
 
 
-async def test_who_does_not_read_is_sent_away(here: Here, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(live, "MAX_UNREAD", 50)
+async def test_who_does_not_keep_up_is_sent_away(here: Here, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(outbox, "MAX_UNREAD", 50)
     async with talking(here) as line:
         await line.recv()
         for number in range(200):  # at once: nothing can be sent meanwhile
@@ -117,6 +121,26 @@ async def test_who_does_not_read_is_sent_away(here: Here, monkeypatch: pytest.Mo
                 while True:
                     await line.recv()
         assert line.close_code == 1013
+
+
+async def test_who_does_not_read_at_all_is_let_go(here: Here, monkeypatch: pytest.MonkeyPatch):
+    """Its socket is full, so that it cannot even be told; nothing is kept for it any longer."""
+    monkeypatch.setattr(outbox, "MAX_UNREAD", 50)
+    monkeypatch.setattr(outbox, "CLOSE_S", 0.1)
+    listening = len(here.gate.approvals._listeners)
+    narrow = socket.socket()
+    narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    narrow.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(narrow, ("127.0.0.1", int(here.url.rpartition(":")[2])))
+    headers = {"Authorization": f"Bearer {here.person}"}
+    address = f"{here.url.replace('http', 'ws')}/api/live"
+    async with connect(address, sock=narrow, additional_headers=headers, max_queue=1, close_timeout=0.1):
+        async with asyncio.timeout(20):
+            while len(here.gate.approvals._listeners) == listening:
+                await asyncio.sleep(0)
+            while len(here.gate.approvals._listeners) > listening:
+                here.gate._audit.note("flood", text="x" * 20_000)
+                await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("query", ["after=-1", "limit=0", "limit=99999", "after=x", "before=1.5", "more=1"])

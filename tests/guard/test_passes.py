@@ -75,6 +75,23 @@ def test_a_panels_pass_ends_with_its_pairing(clock: Clock):
     assert not passes.opens(made)
 
 
+def test_what_a_panel_opens_ends_with_its_pairing_too(clock: Clock):
+    paired = {"one"}
+    passes = Passes(lambda: "the person's key", lambda install: install in paired, clock)
+    asked_with = passes.new_pass("one")
+    opened = passes.redeem(passes.new_ticket(passes.holder(asked_with)))
+    assert passes.opens(opened)
+    renewed = passes.new_pass(passes.holder(opened))
+    paired.clear()
+    assert not passes.opens(opened)
+    assert not passes.opens(renewed)
+
+
+def test_the_key_itself_is_nobodys(clock: Clock):
+    passes = Passes(lambda: "the person's key", clock=clock)
+    assert passes.opens(passes.redeem(passes.new_ticket(passes.holder("the person's key"))))
+
+
 def test_a_pass_ends_with_the_key(clock: Clock):
     key = "the person's key"
     passes = Passes(lambda: key, clock=clock)

@@ -1,4 +1,5 @@
-"""F05: the person points at an element: what is told of it leads to it alone; the page hears nothing, and can fake nothing."""
+"""F05: the person points at an element: what is told of it leads to it alone; no element gets the press, and the page can fake
+nothing."""
 
 import asyncio
 from typing import Any
@@ -65,7 +66,7 @@ async def test_a_test_id_comes_first(house: House, agent: Agent, site: PageServe
     assert (told["picked"], told["role"], told["name"]) == (True, "button", "Save")
     assert told["selectors"][0] == {"kind": "test id", "selector": '[data-testid="save-it"]'}
     assert by_kind(told)["role and name"] == 'role=button[name="Save"]'
-    assert await agent.js("document.title") == "Pick"  # the page heard nothing of the press
+    assert await agent.js("document.title") == "Pick"  # the button itself heard nothing of the press
     await agent.call("click", target=told["ref"])
     assert await agent.js("document.title") == "heard"
 

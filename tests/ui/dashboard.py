@@ -18,6 +18,12 @@ globalThis.find = (selector, text) => [...document.querySelectorAll(selector)].f
 globalThis.text = (selector) => document.querySelector(selector)?.innerText ?? '';
 """
 
+WHEN_SEEN = """new Promise((done) => new MutationObserver((_, watcher) => {
+    if (!document.querySelector('.question')) return;
+    watcher.disconnect();
+    requestAnimationFrame(() => setTimeout(() => done(Date.now())));
+}).observe(document.body, {subtree: true, childList: true}))"""
+
 
 class Dashboard:
     def __init__(self, page: Page) -> None:

@@ -11,6 +11,7 @@ from tests.daemon_here import Here, daemon_here
 from tests.own_chrome import OwnChrome, own_chrome
 from tests.server import PageServer
 from tests.ui.dashboard import Dashboard, open_dashboard
+from tests.ui.side import open_panel, paired
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 VIEWS = {
@@ -65,6 +66,7 @@ async def _take(here: Here, chrome: OwnChrome, site: PageServer) -> None:
         for dark in (False, True):
             await _views(dashboard, one, dark)
             await _question(here, dashboard, agent, one, dark)
+        await _panel(here, chrome, site, agent, one)
 
 
 async def _session(agent: httpx.AsyncClient, url: str) -> str:
@@ -112,6 +114,25 @@ async def _question(here: Here, dashboard: Dashboard, agent: httpx.AsyncClient, 
     await dashboard.shot(_path("approvals", dark))
     await here.gate.approvals.answer(here.gate.approvals.pending()[0]["id"], "deny")
     here.gate.approvals._denials.clear()
+    await call
+
+
+async def _panel(here: Here, chrome: OwnChrome, site: PageServer, agent: httpx.AsyncClient, session: str) -> None:
+    """The side panel, as a tab of its size, beside a page of the person's."""
+    await paired(here, chrome, "mine")
+    page = await open_panel(chrome)
+    front = await chrome.open(site.url("gallery.html"))
+    await front.channel.send("Page.bringToFront")
+    call = asyncio.create_task(
+        agent.post(f"/api/browser/{session}/click", json={"target": "role=button[name='Pay now']"})
+    )
+    await page.page.until("document.querySelector('.question canvas')")
+    await page.sees(site.origin.removeprefix("http://"), "[aria-label='This page']")
+    for dark in (False, True):
+        await page.resize(400, 1100, dark=dark)
+        await asyncio.sleep(0.5)
+        await page.shot(IMAGES / f"panel{'-dark' if dark else ''}.png")
+    await here.gate.approvals.answer(here.gate.approvals.pending()[0]["id"], "deny")
     await call
 
 

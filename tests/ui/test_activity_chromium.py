@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from pilothouse.doors import live
+from pilothouse.doors import outbox
 from tests.daemon_here import Here
 from tests.promises import promise
 from tests.server import PageServer
@@ -63,6 +63,36 @@ async def test_ten_thousand_lines(here: Here, dashboard: Dashboard):
     assert "line 9999" not in await dashboard.page.js("text('.timeline .virtual')")
 
 
+async def test_older_lines(here: Here, dashboard: Dashboard):
+    """A page begins with the newest thousand; the others are read when they are asked for."""
+    audit = here.gate._audit
+    for number in range(1_500):
+        audit.note("aged", name=f"aged {number}")
+    await dashboard.page.channel.send("Page.reload")
+    await dashboard.page.until("document.querySelector('.connection')?.dataset.state === 'live'")
+    await dashboard.go("activity")
+    await dashboard.sees("aged 1499", ".timeline")
+    await dashboard.type("document.querySelector('input[type=search]')", "aged 7")
+    await dashboard.page.until(f"{SHOWN} > 0")
+    before = await dashboard.page.js("parseInt(text('.view [role=status]'))")
+    await dashboard.press("Read older lines")
+    await dashboard.page.until(f"parseInt(text('.view [role=status]')) > {before}")
+
+
+async def test_quick_writes_have_a_picture_of_the_last(
+    here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer
+):
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.go("activity")
+    await asyncio.gather(*(agent.do("evaluate_js", expression=f"'quick {number}'") for number in range(3)))
+    last = max(one["n"] for one in here.records() if one.get("tool") == "evaluate_js")
+    await dashboard.page.until("find('.event', 'evaluate_js')?.textContent.includes('▣')")
+    wheel_shots = await dashboard.page.js(
+        "fetch('/api/activity?limit=1', {headers: {Authorization: `Bearer ${sessionStorage.getItem('pilothouse.pass')}`}}).then((one) => one.json()).then((one) => one.data.shots)"
+    )
+    assert last in wheel_shots
+
+
 async def test_a_line_that_breaks_loses_nothing(here: Here, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch):
     """What happens while the page is away is read when it is back, once."""
     await dashboard.go("activity")
@@ -72,7 +102,7 @@ async def test_a_line_that_breaks_loses_nothing(here: Here, dashboard: Dashboard
     gone = "new Promise((done) => new MutationObserver((_, watcher) => (watcher.disconnect(), done(true))).observe(document.querySelector('.connection'), {attributes: true}))"
     seeing = asyncio.create_task(dashboard.page.js(gone))
     await asyncio.sleep(0.05)
-    monkeypatch.setattr(live, "MAX_UNREAD", 0)  # everybody is too slow now, and sent away
+    monkeypatch.setattr(outbox, "MAX_UNREAD", 0)  # everybody is too slow now, and sent away
     audit.note("the_break", name="sends it away")
     await asyncio.wait_for(seeing, 10)
     for number in range(3000):

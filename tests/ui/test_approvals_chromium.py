@@ -13,10 +13,11 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.daemon_here import Here, asks_for_writes
+from tests.own_chrome import OwnChrome
 from tests.promises import promise
 from tests.server import PageServer
 from tests.ui.conftest import RestAgent
-from tests.ui.dashboard import Dashboard
+from tests.ui.dashboard import WHEN_SEEN, Dashboard
 
 pytestmark = promise("D07", "F07", "F08")
 
@@ -39,8 +40,11 @@ async def asked(
     """A call that waits, and its card, which has calmed down."""
     here.decide = asks_for_writes
     call = asyncio.create_task(agent.call(tool, **args))
-    await dashboard.page.until("document.querySelector('.question')")
-    await dashboard.page.until(CALM)
+    async with asyncio.timeout(10):
+        while not here.gate.approvals.pending():
+            await asyncio.sleep(0.01)
+    card = f"#question-{here.gate.approvals.pending()[-1]['id']}[data-calm]"  # the one before may still be there
+    await dashboard.page.until(f"document.querySelector('{card}')")
     return call
 
 
@@ -126,6 +130,52 @@ async def test_a_card_that_just_came_takes_no_answer(
     assert not (await call)["success"]
 
 
+async def test_a_card_that_moves_takes_no_answer(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    """Whatever moved it: a press that was meant for what stood there before is none."""
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.go("approvals")
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
+    await dashboard.page.js("""new Promise((done) => {
+        const above = document.createElement('p');
+        above.textContent = 'something that grew';
+        document.querySelector('.questions').before(above);
+        requestAnimationFrame(() => requestAnimationFrame(() => {
+            document.querySelector('.question button.main').click();
+            done();
+        }));
+    })""")
+    assert await dashboard.page.js("!document.querySelector('.question[data-calm]')")
+    assert len(here.gate.approvals.pending()) == 1
+    await dashboard.page.until(CALM)
+    await dashboard.press("Allow once")
+    assert (await call)["success"]
+
+
+async def test_the_picture_moves_no_button(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    await agent.do("navigate", url=site.url("form.html"))
+    await dashboard.resize(400, 800)
+    await dashboard.go("approvals")
+    here.decide = asks_for_writes
+    top = """(() => { const row = document.querySelector('.question button.main'); return row && row.getBoundingClientRect().top + scrollY; })()"""
+    call = asyncio.create_task(agent.call("click", target="role=button"))
+    before = await dashboard.page.until(top)
+    await dashboard.page.until("document.querySelector('.question canvas')")
+    assert await dashboard.page.js(top) == before
+    await dashboard.page.until(CALM)
+    await dashboard.press("Deny")
+    assert not (await call)["success"]
+
+
+async def test_on_a_domain_by_key(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.go("approvals")
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
+    await dashboard.page.js("document.querySelector('.question').focus()")
+    await dashboard.key("o")
+    assert (await call)["success"]
+    assert [one["scope"] for one in here.gate.approvals.grants()] == ["domain"]
+
+
 async def test_every_view_says_that_something_waits(
     here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer
 ):
@@ -145,6 +195,21 @@ async def test_every_view_says_that_something_waits(
     await dashboard.key("d")
     assert not (await call)["success"]
     await dashboard.page.until("document.title === 'Pilothouse'")
+
+
+async def test_a_notification(here: Here, chrome: OwnChrome, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    """For who allowed it and looks elsewhere."""
+    await chrome.root.send("Browser.grantPermissions", permissions=["notifications"], origin=here.url)
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.page.js("""{ const Real = Notification; globalThis.noted = [];
+        globalThis.Notification = class extends Real { constructor(title, more) { super(title, more); noted.push(title); } };
+        document.hasFocus = () => false; }""")
+    await dashboard.go("approvals")
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
+    await dashboard.page.until("noted.length === 1")
+    assert await dashboard.page.js("noted[0]") == "evaluate_js wants your yes"
+    await dashboard.press("Deny")
+    assert not (await call)["success"]
 
 
 async def test_an_agent_over_mcp(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
@@ -184,7 +249,7 @@ async def test_question_and_answer_are_quick(here: Here, dashboard: Dashboard, a
     try:
         for number in range(5):
             here.decide = asks_for_writes
-            seeing = asyncio.create_task(dashboard.page.js(_WHEN_SEEN))
+            seeing = asyncio.create_task(dashboard.page.js(WHEN_SEEN))
             await asyncio.sleep(0.05)
             call = asyncio.create_task(agent.call("evaluate_js", expression=f"Date.now() + 0 * {number}"))
             shown.append(await seeing - told[-1])
@@ -198,10 +263,3 @@ async def test_question_and_answer_are_quick(here: Here, dashboard: Dashboard, a
     print(json.dumps({"shown_ms": shown, "acted_ms": acted}))
     assert min(shown) <= 100
     assert min(acted) <= 50
-
-
-_WHEN_SEEN = """new Promise((done) => new MutationObserver((_, watcher) => {
-    if (!document.querySelector('.question')) return;
-    watcher.disconnect();
-    requestAnimationFrame(() => setTimeout(() => done(Date.now())));
-}).observe(document.body, {subtree: true, childList: true}))"""

@@ -38,6 +38,32 @@ async def test_a_link_opens_one_page_once(here: Here, anybody: httpx.AsyncClient
     assert (await anybody.post("/mcp", json={}, headers=bearer)).status_code == 403  # it is the person's, no agent's
 
 
+async def test_wrong_tickets_keep_nobody_out(here: Here, anybody: httpx.AsyncClient):
+    """Whoever has no key may try as often as they like: a ticket is not guessed, and a good one is not turned away."""
+    for _ in range(80):
+        assert (await anybody.post("/dashboard/enter", json={"ticket": "guessed"})).status_code == 401
+    assert (await anybody.post("/dashboard/enter", json={"ticket": await new_ticket(here)})).status_code == 200
+
+
+async def test_a_panels_ticket_ends_with_its_pairing(
+    here: Here, anybody: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+):
+    """A dashboard that was opened from it, and a pass renewed there, open nothing once the browser is forgotten."""
+    paired = {"an install"}
+    monkeypatch.setattr(here.passes, "_knows", lambda install: install in paired)
+    secret = here.passes.new_pass("an install")
+    told = await anybody.post("/api/dashboard/ticket", json={}, headers={"Authorization": f"Bearer {secret}"})
+    entered = await anybody.post("/dashboard/enter", json={"ticket": told.json()["data"]["ticket"]})
+    bearer = {"Authorization": f"Bearer {entered.json()['data']['pass']}"}
+    renewed = await anybody.post("/api/dashboard/pass", json={}, headers=bearer)
+    again = {"Authorization": f"Bearer {renewed.json()['data']['pass']}"}
+    for one in (bearer, again):
+        assert (await anybody.get("/api/approvals", headers=one)).status_code == 200
+    paired.clear()
+    for one in (bearer, again):
+        assert (await anybody.get("/api/approvals", headers=one)).status_code == 401
+
+
 async def test_an_agent_gets_no_link(here: Here, anybody: httpx.AsyncClient):
     agent = {"X-API-Key": here.agent}
     for path in ("/api/dashboard/ticket", "/api/dashboard/pass"):

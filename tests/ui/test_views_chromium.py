@@ -2,19 +2,20 @@
 
 import asyncio
 import json
-from pathlib import Path
 
+import httpx
 import pytest
 
+from pilothouse.errors import Failure
 from tests.daemon_here import Here, asks_for_writes
 from tests.promises import promise
 from tests.server import PageServer
+from tests.ui.audit import AUDIT, axe_world
 from tests.ui.conftest import RestAgent
 from tests.ui.dashboard import Dashboard
 
 pytestmark = promise("F07", "D14", "F08")
 
-AXE = Path(__file__).parents[2] / ".tools" / "node_modules" / "axe-core" / "axe.min.js"
 VIEWS = ["", "approvals", "activity", "policy", "browsers", "secrets", "health"]
 
 
@@ -49,6 +50,47 @@ async def test_a_bad_edit_is_refused(here: Here, dashboard: Dashboard):
     await dashboard.type("document.querySelector('.policy-text')", "\n")
     await dashboard.press("Save the file")
     await dashboard.page.until("document.querySelector('select').value === ''")
+
+
+async def test_a_change_from_elsewhere_takes_no_text_away(here: Here, dashboard: Dashboard):
+    await dashboard.go("policy")
+    await dashboard.page.until("document.querySelector('.policy-text')")
+    await dashboard.type("document.querySelector('.policy-text')", "# half a thought")
+    async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:
+        assert (await person.patch("/api/policy", json={"mode": "ask"})).status_code == 200
+        await dashboard.page.until("document.querySelector('[data-key=mode]').value === 'ask'")
+        assert await dashboard.page.js("document.querySelector('.policy-text').value") == "# half a thought"
+        await dashboard.sees("The file has changed since you began")
+        await dashboard.press("Undo my changes")
+        await dashboard.page.until("document.querySelector('.policy-text').value.includes('mode = \"ask\"')")
+        assert (await person.patch("/api/policy", json={"mode": "auto"})).status_code == 200
+    await dashboard.page.until("document.querySelector('[data-key=mode]').value === 'auto'")
+
+
+async def test_where_the_rest_starts_from(here: Here, dashboard: Dashboard):
+    await dashboard.go("policy")
+    for key, value, back in (("template", "careful", ""), ("mode", "readonly", "auto"), ("default", "deny", "")):
+        select = f"document.querySelector('[data-key={key}]')"
+        await dashboard.page.until(select)
+        for chosen in (value, back):
+            await dashboard.page.js(f"{select}.value = '{chosen}', {select}.dispatchEvent(new Event('change'))")
+            await dashboard.sees("Saved; it holds.")
+            rules = here.gate._policy.rules
+            await dashboard.page.until(f"{select}.value === '{chosen}'")
+            assert (getattr(rules, key) or "") == chosen
+
+
+async def test_what_does_not_hold_is_not_shown(here: Here, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch):
+    def full(*args: object) -> None:
+        raise Failure("system", "the disk is full")
+
+    await dashboard.go("policy")
+    select = "document.querySelector('[data-key=mode]')"
+    await dashboard.page.until(select)
+    monkeypatch.setattr("pilothouse.guard.rulebook.Rulebook.set", full)
+    await dashboard.page.js(f"{select}.value = 'readonly', {select}.dispatchEvent(new Event('change'))")
+    await dashboard.sees("the disk is full")
+    assert await dashboard.page.js(f"{select}.value") == "auto"
 
 
 async def test_what_would_happen(dashboard: Dashboard):
@@ -87,6 +129,13 @@ async def test_health_and_browsers(dashboard: Dashboard, agent: RestAgent, site:
     await dashboard.sees("There is no profile")
 
 
+async def test_a_profile_is_listed(dashboard: Dashboard, agent: RestAgent):
+    assert (await agent.line.post("/api/profiles", json={"name": "ledger"})).json()["success"]
+    await dashboard.go("browsers")
+    await dashboard.sees("ledger", "[aria-label=Profiles]")
+    assert (await agent.line.delete("/api/profiles/ledger")).json()["success"]
+
+
 @pytest.mark.parametrize("width", [360, 800, 1600])
 async def test_nothing_is_wider_than_the_window(dashboard: Dashboard, agent: RestAgent, site: PageServer, width: int):
     await agent.do("navigate", url=site.url("form.html"))
@@ -103,7 +152,7 @@ async def test_accessibility(here: Here, dashboard: Dashboard, agent: RestAgent,
     """What axe calls serious or critical is in no view, with something in each."""
     await agent.do("navigate", url=site.url("form.html"))
     await dashboard.resize(1280, 800, dark=dark)
-    world = await _world(dashboard)
+    world = await axe_world(dashboard)
     here.decide = asks_for_writes
     call = asyncio.create_task(agent.call("click", target="role=button"))
     try:
@@ -114,25 +163,10 @@ async def test_accessibility(here: Here, dashboard: Dashboard, agent: RestAgent,
                 await dashboard.page.until("document.querySelector('.question[data-calm]')")
             if view in ("", f"session/{agent.session}"):
                 await dashboard.page.until("document.querySelector('canvas')?.dataset.frames > 0")
-            found = await dashboard.page.js(_AUDIT, contextId=world)
+            found = await dashboard.page.js(AUDIT, contextId=world)
             assert not found, f"{view or 'sessions'}: {json.dumps(found, indent=1)}"
     finally:
         for one in here.gate.approvals.pending():
             await here.gate.approvals.answer(one["id"], "deny")
         await call
         here.gate.approvals._denials.clear()
-
-
-_AUDIT = """axe.run(document, {resultTypes: ['violations']}).then(({violations}) => violations
-    .filter((one) => ['serious', 'critical'].includes(one.impact))
-    .map((one) => ({id: one.id, help: one.help, nodes: one.nodes.slice(0, 5).map((node) => node.html.slice(0, 200) + ' | ' + (node.failureSummary ?? '').slice(0, 200))})))"""
-
-
-async def _world(dashboard: Dashboard) -> int:
-    """axe in a world of its own: the page's rules let no strange script in."""
-    tree = await dashboard.page.channel.send("Page.getFrameTree")
-    frame = tree["frameTree"]["frame"]["id"]
-    made = await dashboard.page.channel.send("Page.createIsolatedWorld", frameId=frame, worldName="axe")
-    world: int = made["executionContextId"]
-    await dashboard.page.js(AXE.read_text() + "; 1", contextId=world)
-    return world

@@ -5,7 +5,9 @@ import asyncio
 import pytest
 
 from pilothouse import pausing
+from pilothouse.doors import live
 from tests.daemon_here import Here
+from tests.own_chrome import OwnChrome
 from tests.promises import promise
 from tests.server import PageServer
 from tests.ui.conftest import RestAgent
@@ -72,6 +74,29 @@ async def test_it_is_sent_only_while_somebody_looks(
     assert len(heard) == count
 
 
+async def test_a_page_behind_others_is_sent_none(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    await agent.do("navigate", url=site.inline(PAGE))
+    await at_picture(dashboard, agent)
+    session = next(one for one in here.gate._sessions.every() if one.id == agent.session)
+    hidden = "Object.defineProperty(document, 'hidden', {value: %s, configurable: true}), document.dispatchEvent(new Event('visibilitychange'))"
+    await dashboard.page.js(hidden % "true")
+    async with asyncio.timeout(10):
+        while session.watched:
+            await asyncio.sleep(0.01)
+    await dashboard.page.js(hidden % "false")
+    before = await dashboard.page.js(FRAMES)
+    await dashboard.page.until(f"{FRAMES} > {before}")
+
+
+async def test_a_tab_that_cannot_be_shown_says_why(
+    dashboard: Dashboard, agent: RestAgent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(live, "MAX_WATCHED", 0)
+    await agent.do("navigate", url=site.inline(PAGE))
+    await dashboard.go(f"session/{agent.session}")
+    await dashboard.sees("No picture: 0 pictures are shown already", ".stage")
+
+
 async def test_taking_the_wheel(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
     await agent.do("navigate", url=site.inline(PAGE))
     await at_picture(dashboard, agent)
@@ -134,6 +159,51 @@ async def test_the_keyboard_is_not_caught(dashboard: Dashboard, agent: RestAgent
     await dashboard.sees("You are watching")
 
 
+async def test_what_other_keyboards_write(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    """AltGr is Control and Alt on some of them; what is composed comes from a field of its own."""
+    await agent.do("navigate", url=site.inline(PAGE))
+    await at_picture(dashboard, agent)
+    await dashboard.press("Take the wheel")
+    await dashboard.page.until("document.activeElement === document.querySelector('.stage canvas')")
+    await point(dashboard, 200, 330)
+    pressed = "document.activeElement.dispatchEvent(new KeyboardEvent('%s', {key: '@', code: 'KeyQ', keyCode: 81, ctrlKey: true, altKey: true, modifierAltGraph: true, bubbles: true, cancelable: true}))"
+    for kind in ("keydown", "keyup"):
+        await dashboard.page.js(pressed % kind)
+    pasted = """(() => { const data = new DataTransfer(); data.setData('text/plain', '€ ');
+        document.activeElement.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true})); })()"""
+    await dashboard.page.js(pasted)
+    await dashboard.type("document.querySelector('[aria-label=\"Text for the page\"]')", "日本")
+    await dashboard.press("Write")
+    tab = next(one for one in here.gate._sessions.every() if one.id == agent.session).current
+    assert tab
+    async with asyncio.timeout(10):
+        value = ""
+        while value != "@€ 日本":
+            told = await tab.channel.send("Runtime.evaluate", expression="document.querySelector('#name').value")
+            value = told["result"]["value"]
+            await asyncio.sleep(0.02)
+    await dashboard.press("Give the wheel back")
+    await dashboard.sees("You are watching")
+
+
+async def test_a_dialog_is_answered(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    await agent.do("navigate", url=site.inline(PAGE))
+    await at_picture(dashboard, agent)
+    await dashboard.press("Take the wheel")
+    await dashboard.sees("You have the wheel")
+    tab = next(one for one in here.gate._sessions.every() if one.id == agent.session).current
+    assert tab
+    await tab.channel.send(
+        "Runtime.evaluate", expression="setTimeout(() => { document.title = prompt('Who are you?') })"
+    )
+    await dashboard.sees("Who are you?", ".notice")
+    await dashboard.type("document.querySelector('[aria-label=\"Your answer\"]')", "Ada")
+    await dashboard.press("OK")
+    await is_called(here, agent, "Ada")
+    await dashboard.press("Give the wheel back")
+    await dashboard.sees("You are watching")
+
+
 async def test_console_and_network(dashboard: Dashboard, agent: RestAgent, site: PageServer):
     await agent.do("navigate", url=site.inline(PAGE))
     await at_picture(dashboard, agent)
@@ -163,8 +233,31 @@ async def test_pointing_for_an_agent(dashboard: Dashboard, agent: RestAgent, sit
     await at_picture(dashboard, agent)
     call = asyncio.create_task(agent.call("ask_user_to_pick", prompt="Which button?"))
     await dashboard.sees("Which button?", ".notice")
+    await dashboard.page.until("document.querySelector('.stage canvas[data-mine]')")
+    assert await dashboard.page.js("document.activeElement !== document.querySelector('.stage canvas')")
     await point(dashboard, 200, 100)
     told = (await call)["data"]
     assert (told["picked"], told["role"], told["name"]) == (True, "button", "Press")
     assert {one["kind"]: one["selector"] for one in told["selectors"]}["css"] == "#big"
     assert (await agent.do("get_page_title"))["title"] == "Wheel"  # the page heard nothing of the press
+
+
+async def test_picking_for_oneself(
+    here: Here, chrome: OwnChrome, dashboard: Dashboard, agent: RestAgent, site: PageServer
+):
+    """And what it is found by, to copy."""
+    clipboard = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+    await chrome.root.send("Browser.grantPermissions", permissions=clipboard, origin=here.url)
+    await agent.do("navigate", url=site.inline(PAGE))
+    await at_picture(dashboard, agent)
+    await dashboard.press("Pick an element")
+    await dashboard.page.until("document.querySelector('.stage canvas[data-mine]')")
+    assert "The agent asks" not in await dashboard.page.js("text('.view')")
+    await point(dashboard, 200, 100)
+    await dashboard.sees("#big", ".picker")
+    await dashboard.click("document.querySelector('[aria-label=\"Copy css\"]')")
+    await dashboard.sees("Copied", ".picker")
+    assert await dashboard.page.js("navigator.clipboard.readText()") == "#big"
+    await dashboard.press("Pick an element")
+    await dashboard.press("Cancel", ".picker button")
+    await dashboard.sees("Nothing was picked", ".picker")

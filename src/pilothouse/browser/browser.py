@@ -98,6 +98,10 @@ class Context:
     async def wake(self, tab: Tab) -> None:
         pass
 
+    def unwatched(self, tab: Tab) -> None:
+        """Nobody looks at its live picture any more."""
+        tab.channel.post("Page.stopScreencast", timeout=OPEN_TIMEOUT_S)
+
     def foremost(self) -> Tab | None:
         """Which tab a session begins with."""
         return next(iter(self.tabs), None)

@@ -75,13 +75,15 @@ class OwnBrowsers:
             running.check(Wish(headless))
             return own[0] if own else None
         other = [one for one in own if headless not in (None, one.options.headless)]
-        await asyncio.gather(*(self._sessions.close(one) for one in other))
+        await asyncio.gather(*(self._own.close(one) for one in other))
         return next((one for one in own if one not in other), None)
 
     async def kill(self, name: str) -> tuple[Profile, int]:
         """End a profile's browser, and the sessions of everybody on it; how many there were."""
         running = self._browsers.find(name) or self._called(name)
         profile_id = running.profile.id
+        for session in self._sessions.on(profile_id):
+            session.pause.check()
         for session in self._sessions.on(profile_id):
             session.report("browser", "", f"kill_browser ended the browser of profile {profile_id}")
         why = f"its browser (profile {profile_id}) was ended by kill_browser"

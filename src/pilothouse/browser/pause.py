@@ -1,9 +1,10 @@
 """Whether a person has the wheel of a session: agents wait meanwhile.
 
-Above: the session has one, the gate waits at it, wheel takes it and gives it back. Below: signal.
+Above: the session has one, the gate waits at it, wheel takes it and gives it back. Below: signal, errors.
 """
 
 from pilothouse.browser.signal import Signal
+from pilothouse.errors import Failure
 
 
 class Pause:
@@ -19,6 +20,11 @@ class Pause:
         self.taken = False
         self._changed.stir()
 
+    def check(self) -> None:
+        """For what ends a session: nobody closes it under the person's hands."""
+        if self.taken:
+            raise paused()
+
     async def until_free(self, timeout_s: float) -> bool:
         """False when the time is over first."""
         self.waiting += 1
@@ -26,3 +32,15 @@ class Pause:
             return await self._changed.until(lambda: not self.taken, timeout_s)
         finally:
             self.waiting -= 1
+
+
+def paused() -> Failure:
+    return Failure(
+        "paused",
+        "a person has taken the wheel of this session: nothing was done",
+        details={"retry_after_s": 10},
+        suggestions=[
+            "repeat the call later: it goes on when they give the wheel back",
+            "then look at the page first (get_page_state): they may have changed it",
+        ],
+    )

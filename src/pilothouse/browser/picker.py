@@ -1,7 +1,8 @@
 """A person points at an element of a tab: asked in the page itself, answered by a real press there.
 
-Above: the tool `ask_user_to_pick`, the person's own pages. Below: world/pick.js, frames. The page hears nothing of the
-press, and cannot make one up. A document that is replaced meanwhile is asked anew.
+Above: the tool `ask_user_to_pick`, the person's own pages. Below: world/pick.js, frames. No element of the page gets
+the press, and the page cannot make one up, nor put another thing in the place of what was framed. A document that is
+replaced meanwhile is asked anew.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ import msgspec
 
 from pilothouse.browser.aim import MAX_FRAME_DEPTH, inside
 from pilothouse.browser.tab import Tab
-from pilothouse.browser.world import WorldGone
+from pilothouse.browser.world import World, WorldGone
 from pilothouse.errors import Failure
 
 LOOK_S = 5.0
@@ -36,18 +37,26 @@ class Picked(msgspec.Struct, frozen=True):
     selectors: list[Selector]
 
 
-async def pick(tab: Tab, prompt: str, timeout_s: float) -> Picked | None:
-    """What the person points at; None when they would not, or did not in time."""
+async def pick(tab: Tab, prompt: str, timeout_s: float, *, own: bool = False) -> Picked | None:
+    """What the person points at, of their `own` accord or asked; None when they would not, or did not in time."""
     if tab.picking:
         raise Failure("in_use", "the person is asked to point at something in this tab already")
-    tab.picking = prompt
+    tab.picking, tab.picks_own = prompt, own
     try:
-        where = await _asked(tab, prompt, time.monotonic() + timeout_s)
-        return await _found(tab, where["x"], where["y"]) if where else None
+        return await _asked(tab, prompt, time.monotonic() + timeout_s)
     except WorldGone:
         raise _gone() from None
     finally:
         tab.picking = ""
+
+
+async def point(tab: Tab, x: float, y: float, *, presses: bool) -> bool:
+    """The person's pointer, by a picture of the page; false when nobody is asked there."""
+    try:
+        world = await tab.frames.ready(tab.frames.main, LOOK_S)
+        return await world.call("pointAt", x, y, presses, timeout=LOOK_S)
+    except WorldGone:
+        return False
 
 
 async def end_pick(tab: Tab) -> None:
@@ -57,24 +66,22 @@ async def end_pick(tab: Tab) -> None:
         await world.call("endPick", timeout=LOOK_S)
 
 
-async def _asked(tab: Tab, prompt: str, until: float) -> dict[str, Any] | None:
+async def _asked(tab: Tab, prompt: str, until: float) -> Picked | None:
     while (left_s := until - time.monotonic()) > 0:
         try:
             world = await tab.frames.ready(tab.frames.main, left_s)
             told = await world.call("pick", prompt, int(left_s * 1000), timeout=left_s + _MARGIN_S)
         except WorldGone:
             continue
-        return None if told is None or told.get("late") else told
+        return None if told is None or told.get("late") else await _found(tab, world, told)
     return None
 
 
-async def _found(tab: Tab, x: float, y: float) -> Picked:
+async def _found(tab: Tab, world: World, told: dict[str, Any]) -> Picked:
     """From the page into whichever frame the point lies in."""
     frame = tab.frames.main
     for _ in range(MAX_FRAME_DEPTH):
-        world = await tab.frames.ready(frame, LOOK_S)
-        told = await world.call("pickedAt", x, y, timeout=LOOK_S)
-        if told is None:
+        if told.get("gone"):
             break
         if not (owner := told.get("frame", 0)):
             ref = tab.refs.number(world.uid, told.pop("local"))
@@ -83,8 +90,10 @@ async def _found(tab: Tab, x: float, y: float) -> Picked:
         origin = await world.call("frameOrigin", owner)
         if inner is None or origin is None:
             break
-        x, y = (x - origin["x"]) / (origin["scaleX"] or 1), (y - origin["y"]) / (origin["scaleY"] or 1)
+        x, y = (told["x"] - origin["x"]) / (origin["scaleX"] or 1), (told["y"] - origin["y"]) / (origin["scaleY"] or 1)
         frame = inner
+        world = await tab.frames.ready(frame, LOOK_S)
+        told = await world.call("pickedAt", x, y, timeout=LOOK_S)
     raise _gone()
 
 

@@ -6,6 +6,7 @@ fewer, and nothing piles up. One tab has one cast, however many look.
 
 import asyncio
 import base64
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from pilothouse.errors import Failure
 START_S = 5.0
 QUALITY = 70
 MAX_SIDE = 1600
+MAX_OWED = 100
 FIRST_S = 0.3  # a page that stands still may have nothing to draw
 
 
@@ -47,26 +49,31 @@ class Viewer:
 
 
 class Screencast:
-    def __init__(self, tab: Tab, on_end: Callable[[], object]) -> None:
+    def __init__(self, tab: Tab, unwatched: Callable[[Tab], None], on_end: Callable[[], object]) -> None:
         self.tab = tab
+        self._unwatched = unwatched
         self._on_end = on_end
         self._viewers: set[Viewer] = set()
         self._last: Frame | None = None
         self._first: asyncio.Task[None] | None = None
-        self._owed: list[int] = []  # frames that the browser waits for to be acknowledged
+        self._starting: asyncio.Task[None] | None = None
+        self._owed: deque[int] = deque(maxlen=MAX_OWED)  # frames that the browser waits for to be acknowledged
         self._deaf = tab.channel.on("Page.screencastFrame", self._came)
 
     async def join(self, show: Callable[[Frame], None]) -> Viewer:
+        """All who look wait for the same start: it does not end with the one who came first."""
         viewer = Viewer(self, show)
         self._viewers.add(viewer)
+        if self._starting is None:
+            self._starting = asyncio.create_task(self._start())
+            self._starting.add_done_callback(lambda task: task.cancelled() or task.exception())
         if self._last:
             show(self._last)
-        elif len(self._viewers) == 1:
-            try:
-                await self._start()
-            except BaseException:  # whoever wanted to look may have left meanwhile
-                self.leave(viewer)
-                raise
+        try:
+            await asyncio.shield(self._starting)
+        except BaseException:  # whoever wanted to look may have left meanwhile
+            self.leave(viewer)
+            raise
         return viewer
 
     def leave(self, viewer: Viewer) -> None:
@@ -77,7 +84,7 @@ class Screencast:
         self._deaf()
         self._on_end()
         if not self.tab.closed:
-            self.tab.channel.post("Page.stopScreencast", timeout=START_S)
+            self._unwatched(self.tab)
 
     def taken(self) -> None:
         for number in self._owed:
@@ -86,6 +93,8 @@ class Screencast:
 
     async def _start(self) -> None:
         options: dict[str, Any] = {"format": "jpeg", "quality": QUALITY, "maxWidth": MAX_SIDE, "maxHeight": MAX_SIDE}
+        # A tab of the person's own Chrome has one already, and a second is refused (M).
+        self.tab.channel.post("Page.stopScreencast", timeout=START_S)
         try:
             await self.tab.channel.send("Page.startScreencast", timeout=START_S, **options)
         except ProtocolError as error:
@@ -103,8 +112,9 @@ class Screencast:
         try:
             shot = await channel.send("Page.captureScreenshot", format="jpeg", quality=QUALITY, timeout=START_S)
             view = (await channel.send("Page.getLayoutMetrics", timeout=START_S))["cssVisualViewport"]
-        except (ProtocolError, Failure):
-            return  # what comes later is shown
+        except (ProtocolError, Failure):  # a page that is just being replaced has none
+            asyncio.get_running_loop().call_later(FIRST_S, self._nudge)
+            return
         if not self._last:
             self._show(Frame(base64.b64decode(shot["data"]), view["clientWidth"], view["clientHeight"]))
 
@@ -125,8 +135,9 @@ class Screencasts:
     def __init__(self) -> None:
         self._casts: dict[Tab, Screencast] = {}
 
-    async def join(self, tab: Tab, show: Callable[[Frame], None]) -> Viewer:
+    async def join(self, tab: Tab, show: Callable[[Frame], None], unwatched: Callable[[Tab], None]) -> Viewer:
+        """`unwatched` makes the tab again what it is when nobody looks."""
         cast = self._casts.get(tab)
         if cast is None:
-            cast = self._casts[tab] = Screencast(tab, partial(self._casts.pop, tab, None))
+            cast = self._casts[tab] = Screencast(tab, unwatched, partial(self._casts.pop, tab, None))
         return await cast.join(show)

@@ -241,9 +241,9 @@ class Session:
                 await self._context.close()
             self._forget_tabs()
 
-    def follow(self, wanted: Wanted, tidy: Callable[[Line], Line]) -> Stream:
-        """What is wanted of all tabs, from now on, until the session's or the stream's end."""
-        stream = Stream(wanted, tidy, self._streams.discard)
+    def follow(self, wanted: Wanted, tidy: Callable[[Line], Line], tab: str = "") -> Stream:
+        """What is wanted of all tabs or of one, from now on, until the session's or the stream's end."""
+        stream = Stream(wanted, tidy, self._streams.discard, tab)
         stream.start(self.tabs, self.watch)
         self._streams.add(stream)
         return stream

@@ -375,7 +375,8 @@ class Sessions:
         while True:
             await asyncio.sleep(min(SWEEP_S, self._idle_s))
             for session in list(self._open.values()):
-                if not session.busy and loop.time() - session.used_at > self._idle_s:
+                in_use = session.busy or (session.pause.taken and session.watched)  # a wheel that is forgotten ends too
+                if not in_use and loop.time() - session.used_at > self._idle_s:
                     await self._sweep_out(session)
             await self._sweep_browsers()
 
@@ -477,6 +478,7 @@ class OwnSessions:
         return await self.options_for("profile" if profile else self.defaults.browser, profile)
 
     async def close(self, session: Session) -> None:
+        session.pause.check()
         await self._sessions.close(session)
 
 

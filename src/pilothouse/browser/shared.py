@@ -359,8 +359,15 @@ class SharedSeat(Seat):
 
     def dress(self, tab: Tab) -> None:
         super().dress(tab)
-        # While somebody takes frames of it, a tab in the background goes on drawing; without, 1 of 2 screenshots of it
-        # gets no answer (M). Frames that nobody acknowledges end after three.
+        self._keep_drawing(tab)
+
+    def unwatched(self, tab: Tab) -> None:
+        super().unwatched(tab)
+        self._keep_drawing(tab)
+
+    def _keep_drawing(self, tab: Tab) -> None:
+        """While somebody takes frames of it, a tab in the background goes on drawing; without, 1 of 2 screenshots of it
+        gets no answer (M). Frames that nobody acknowledges end after three."""
         tab.channel.post("Page.startScreencast", format="jpeg", quality=1, maxWidth=1, maxHeight=1)
 
     async def close(self) -> None:

@@ -40,10 +40,13 @@ class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Stream:
     """One follower. Lines are made when they are read: who never reads costs a thousand references. `tidy` makes of a
-    line what may be told; nothing, if it may not."""
+    line what may be told; nothing, if it may not. With `tab`, only what is of that one comes."""
 
-    def __init__(self, wanted: Wanted, tidy: Callable[[Line], Line], on_end: Callable[["Stream"], None]) -> None:
+    def __init__(
+        self, wanted: Wanted, tidy: Callable[[Line], Line], on_end: Callable[["Stream"], None], tab: str = ""
+    ) -> None:
         self._wanted = wanted
+        self._tab = tab
         self._tidy = tidy
         self._on_end = on_end
         self._fits_line = console.choice(wanted.level, wanted.pattern)
@@ -106,19 +109,22 @@ class Stream:
     # What comes
 
     def said(self, tab: str, line: console.Line) -> None:
-        if self._fits_line(line):
+        if self._is_of(tab) and self._fits_line(line):
             self._add(line.time_ms, lambda: {"kind": "console", "tab": tab, **msgspec.to_builtins(line)})
 
     def asked(self, tab: str, request: network.Request) -> None:
-        if request.done and self._fits_request(request):
+        if self._is_of(tab) and request.done and self._fits_request(request):
             ended_ms = int(request.started_ms + request.duration_ms)
             told = {"kind": "network", "tab": tab, "time_ms": ended_ms}
             self._add(ended_ms, lambda: {**told, **network.brief(request)})
 
     def happened(self, event: Event) -> None:
-        if self._fits_text is None or self._fits_text(event.text):
+        if self._is_of(event.tab) and (self._fits_text is None or self._fits_text(event.text)):
             told = {"event": event.kind, **msgspec.to_builtins(event), "kind": "event"}
             self._add(event.time_ms, lambda: told)
+
+    def _is_of(self, tab: str) -> bool:
+        return not self._tab or tab == self._tab
 
     def _add(self, time_ms: int, make: Callable[[], Line]) -> None:
         self._lost += len(self._waiting) == MAX_WAITING

@@ -89,6 +89,7 @@ class Tab:
         self.frame: Frame | None = None  # the frame a caller switched to
         self.dialog: Dialog | None = None
         self.picking = ""  # what a person is asked to point at
+        self.picks_own = False  # and whether they wanted to themselves
         self.file_chooser: FileChooser | None = None
         self.navigating = False
         self.bound_for = ""  # the address of a document that was asked for and has not come

@@ -1,136 +1,66 @@
 """`/api/live`: everything a person's page shows, as it happens, over one WebSocket; and what they do there.
 
-Above: http; person lets the person in and nobody else. Below: wheel, guard's approvals and log, the gate's numbers.
-First all that is so (`state`), then each thing as it comes; records of the log are numbered, so that a page sees a gap
-and reads it from `/api/activity`. Pictures travel as binary messages: the length of a JSON head, the head, a JPEG. Who
-reads too slowly gets fewer pictures; who does not read at all is sent away to come anew.
+Above: http; person lets the person in and nobody else. Below: wishes, outbox, wheel, guard's approvals and log.
+First all that is so (`state`), then each thing as it comes, with `?shots` that a picture was taken of a write. Records
+of the log are numbered, so that a page sees a gap and reads it from `/api/activity`. Pictures travel as binary
+messages: the length of a JSON head, the head, a JPEG. Who reads too slowly gets fewer pictures and lines.
 """
 
 import asyncio
 import contextlib
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import msgspec
-from msgspec import Meta
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 import pilothouse
 from pilothouse.browser.stream import Stream, Wanted
-from pilothouse.doors import wire
 from pilothouse.doors.address import LiveAddress
+from pilothouse.doors.outbox import Outbox
 from pilothouse.doors.person import PERSON, PersonOnly
+from pilothouse.doors.wishes import (
+    Answer,
+    AnswerDialog,
+    End,
+    EndPick,
+    Follow,
+    GiveBack,
+    Look,
+    Move,
+    Pick,
+    Point,
+    Take,
+    Told,
+    Unfollow,
+    Unwatch,
+    Watch,
+    parsed,
+)
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.audit import Audit
-from pilothouse.metrics import process_samples
-from pilothouse.wheel import Frame, Gesture, Viewer, Wheel
+from pilothouse.guard.policy import Policy
+from pilothouse.metrics import Sample, process_samples
+from pilothouse.wheel import Frame, Viewer, Wheel
 
-MAX_UNREAD = 5_000
-MAX_MESSAGE = 300_000
 MAX_WATCHED = 12
 MAX_FOLLOWED = 4
 LOOK_S = 0.5  # how often sessions are looked at for what no event tells of
 HEALTH_S = 2.0
 SLOW_S = 0.5
-_TRY_AGAIN_LATER = 1013
 log = logging.getLogger(__name__)
 
 Shown = dict[str, Any]
-Ident = Annotated[str, Meta(max_length=100)]
-Number = Annotated[int, Meta(ge=0, lt=10**9)]
-
-
-class Command(msgspec.Struct, frozen=True, tag_field="do", forbid_unknown_fields=True):
-    """`id` is the page's own number of a question, and comes back with the answer."""
-
-    id: Number = 0
-
-
-class Answer(Command, frozen=True, tag="answer", kw_only=True):
-    approval: Ident
-    answer: Literal["allow", "deny"]
-    scope: Literal["", "once", "session", "domain"] = ""
-
-
-class Watch(Command, frozen=True, tag="watch", kw_only=True):
-    session: Ident
-    tab: Ident = ""
-    slow: bool = False  # a small picture need not move fast
-
-
-class Unwatch(Command, frozen=True, tag="unwatch", kw_only=True):
-    session: Ident
-    tab: Ident = ""
-
-
-class Follow(Command, frozen=True, tag="follow", kw_only=True):
-    session: Ident
-    tab: Ident = ""
-
-
-class Unfollow(Command, frozen=True, tag="unfollow", kw_only=True):
-    session: Ident
-    tab: Ident = ""
-
-
-class Look(Command, frozen=True, tag="request", kw_only=True):
-    """One request of a tab, with headers and bodies."""
-
-    session: Ident
-    tab: Ident
-    request: Ident
-
-
-class Take(Command, frozen=True, tag="take", kw_only=True):
-    session: Ident
-
-
-class GiveBack(Command, frozen=True, tag="give_back", kw_only=True):
-    session: Ident
-
-
-class Move(Command, frozen=True, tag="move", kw_only=True):
-    session: Ident
-    tab: Ident
-    gestures: Annotated[list[Gesture], Meta(max_length=200)]
-
-
-class AnswerDialog(Command, frozen=True, tag="dialog", kw_only=True):
-    session: Ident
-    tab: Ident
-    accept: bool
-    text: Annotated[str, Meta(max_length=10_000)] = ""
-
-
-class Pick(Command, frozen=True, tag="pick", kw_only=True):
-    session: Ident
-    tab: Ident
-
-
-class EndPick(Command, frozen=True, tag="end_pick", kw_only=True):
-    session: Ident
-    tab: Ident
-
-
-class End(Command, frozen=True, tag="end", kw_only=True):
-    session: Ident
-
-
-Told = (
-    Answer | Watch | Unwatch | Follow | Unfollow | Look | Take | GiveBack | Move | AnswerDialog | Pick | EndPick | End
-)
-_decode = msgspec.json.Decoder(Told).decode
 
 
 class LiveDoor:
-    def __init__(self, gate: Gate, wheel: Wheel, audit: Audit, person: PersonOnly) -> None:
+    def __init__(self, gate: Gate, wheel: Wheel, audit: Audit, policy: Policy, person: PersonOnly) -> None:
         self.gate = gate
         self.wheel = wheel
         self.audit = audit
+        self.policy = policy
         self._person = person
 
     def routes(self) -> list[WebSocketRoute]:
@@ -155,55 +85,13 @@ class LiveDoor:
         calls, failed, seconds = self.gate.metrics.totals()
         samples = [*process_samples(), *await self.gate.samples()]
         numbers = {one.name: one.value for one in samples if not one.labels}
-        browsers: dict[str, Shown] = {}
-        for one in samples:
-            for _, browser in one.labels:
-                browsers.setdefault(browser, {})[one.name.removeprefix("browser_")] = one.value
         numbers |= {"calls_total": calls, "failures_total": failed, "call_seconds_total": seconds}
-        return {"kind": "health", "numbers": numbers, "browsers": browsers}
-
-
-class _Outbox:
-    """Words in their order; of each picture only the newest."""
-
-    def __init__(self) -> None:
-        self._words: deque[Shown] = deque()
-        self._pictures: dict[tuple[str, str], tuple[Frame, Viewer | None]] = {}
-        self._stirred = asyncio.Event()
-        self.pauses: dict[tuple[str, str], float] = {}  # between two pictures
-        self.is_full = False
-
-    def say(self, word: Shown) -> None:
-        if len(self._words) >= MAX_UNREAD:
-            self.is_full = True
-        else:
-            self._words.append(word)
-        self._stirred.set()
-
-    def show(self, place: tuple[str, str], frame: Frame, viewer: Viewer | None) -> None:
-        self._pictures[place] = (frame, viewer)
-        self._stirred.set()
-
-    def drop(self, place: tuple[str, str]) -> None:
-        self._pictures.pop(place, None)
-
-    async def deliver(self, socket: WebSocket) -> None:
-        while not self.is_full:
-            while self._words:
-                await socket.send_text(wire.encode(self._words.popleft()).decode())
-            for place in tuple(self._pictures):
-                if found := self._pictures.pop(place, None):
-                    await self._send(socket, place, *found)
-            self._stirred.clear()
-            if not self._words and not self._pictures:
-                await self._stirred.wait()
-        await socket.close(_TRY_AGAIN_LATER, "too slow: connect again")
-
-    async def _send(self, socket: WebSocket, place: tuple[str, str], frame: Frame, viewer: Viewer | None) -> None:
-        head = wire.encode({"session": place[0], "tab": place[1], "width": frame.width, "height": frame.height})
-        await socket.send_bytes(len(head).to_bytes(4, "big") + head + frame.data)
-        if viewer:
-            asyncio.get_running_loop().call_later(self.pauses.get(place, 0), viewer.taken)
+        return {
+            "kind": "health",
+            "numbers": numbers,
+            "browsers": _by_label(samples, "browser"),
+            "endpoints": _by_label(samples, "endpoint"),
+        }
 
 
 class _Visitor:
@@ -212,7 +100,7 @@ class _Visitor:
     def __init__(self, door: LiveDoor, socket: WebSocket) -> None:
         self._door = door
         self._socket = socket
-        self._outbox = _Outbox()
+        self._outbox = Outbox()
         self._viewers: dict[tuple[str, str], Viewer] = {}
         self._looked_at: set[tuple[str, str]] = set()  # also what is only about to be shown
         self._streams: dict[tuple[str, str], tuple[Stream, asyncio.Task[None]]] = {}
@@ -225,9 +113,11 @@ class _Visitor:
         ties = [
             door.gate.approvals.follow(outbox.say),
             door.audit.follow(lambda record: outbox.say({"kind": "record", "record": record})),
-            door.wheel.follow_shots(outbox.say),
+            door.policy.on_change(lambda: outbox.say({"kind": "policy"})),
             door.wheel.on_event(self._stirred.set),
         ]
+        if "shots" in self._socket.query_params:  # they cost the agent's browser some of its time
+            ties.append(door.wheel.follow_shots(outbox.say))
         tasks = [
             asyncio.create_task(one)
             for one in (self._write(), self._read(), self._watch_sessions(), self._tell_health())
@@ -275,7 +165,7 @@ class _Visitor:
         while (message := await self._socket.receive())["type"] != "websocket.disconnect":
             raw = message.get("text") or ""
             try:
-                command = _parsed(raw)
+                command = parsed(raw)
             except Failure as failure:
                 self._outbox.say({"kind": "failed", "id": 0, "error": failure.to_dict()})
                 continue
@@ -321,6 +211,7 @@ class _Visitor:
             GiveBack: lambda: wheel.give_back(command.session),
             AnswerDialog: lambda: wheel.answer_dialog(command.session, command.tab, command.accept, command.text),
             Pick: lambda: wheel.pick(command.session, command.tab),
+            Point: lambda: wheel.point(command.session, command.tab, command.x, command.y, presses=command.presses),
             EndPick: lambda: wheel.end_pick(command.session, command.tab),
             End: lambda: self._door.gate.end_session(command.session),
         }
@@ -338,13 +229,17 @@ class _Visitor:
         if len(self._viewers) >= MAX_WATCHED:
             raise Failure("over_limit", f"{MAX_WATCHED} pictures are shown already")
         self._looked_at.add(place)
-        self._outbox.pauses[place] = SLOW_S if command.slow else 0
+        self._outbox.look(place, SLOW_S if command.slow else 0)
         shown: list[Viewer] = []
 
         def show(frame: Frame) -> None:
             self._outbox.show(place, frame, shown[0] if shown else None)
 
-        viewer = await self._door.wheel.watch(command.session, command.tab, show)
+        try:
+            viewer = await self._door.wheel.watch(command.session, command.tab, show)
+        except Failure:
+            await self._unwatch(place)
+            raise
         shown.append(viewer)
         viewer.taken()
         if place in self._viewers or place not in self._looked_at:  # asked for twice at once, or no longer
@@ -370,7 +265,7 @@ class _Visitor:
 
     async def _pass_on(self, place: tuple[str, str], stream: Stream) -> None:
         async for line in stream:
-            self._outbox.say({"kind": "line", "session": place[0], "of": place[1], "line": line})
+            await self._outbox.tell({"kind": "line", "session": place[0], "of": place[1], "line": line})
 
     async def _unfollow(self, place: tuple[str, str]) -> None:
         if found := self._streams.pop(place, None):
@@ -378,11 +273,10 @@ class _Visitor:
             found[1].cancel()
 
 
-def _parsed(raw: str) -> Told:
-    hint = '{"do": "answer" | "watch" | "follow" | "take" | "give_back" | "move" | "dialog" | "end", …}'
-    if len(raw) > MAX_MESSAGE:
-        raise Failure("bad_request", "this is too long", suggestions=[hint])
-    try:
-        return _decode(raw)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as reason:
-        raise Failure("bad_request", f"this is not understood: {str(reason)[:200]}", suggestions=[hint]) from None
+def _by_label(samples: list[Sample], label: str) -> dict[str, Shown]:
+    """Of each thing of that kind, its numbers by their names."""
+    found: dict[str, Shown] = {}
+    for one in samples:
+        if name := dict(one.labels).get(label):
+            found.setdefault(name, {})[one.name.removeprefix(f"{label}_")] = one.value
+    return found

@@ -251,6 +251,10 @@ class Approvals:
         """What an open question asks, for those who look at its page."""
         return self._by_id[ident].question if ident in self._by_id else None
 
+    def is_asked(self, bound: str) -> bool:
+        """Whether a question that an answer would be bound to by that is open."""
+        return any(one.bound == bound for one in self._open.values())
+
     def recent(self) -> list[Shown]:
         """The last ones that ended, newest first."""
         return [one.shown(self._clock()) for one in reversed(self._recent)]

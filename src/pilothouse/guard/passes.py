@@ -35,23 +35,24 @@ class Passes:
         self._knows = knows
         self._clock = clock
         self._life = secrets.token_hex(32)
-        self._tickets: dict[str, float] = {}  # by their hash, until when
+        self._tickets: dict[str, tuple[float, str]] = {}  # by their hash: until when, and whose they are
 
-    def new_ticket(self) -> str:
+    def new_ticket(self, holder: str = NOBODY) -> str:
+        """Whose pass asked for it has the one that it is exchanged for, too: it ends with the same browser."""
         self._sweep()
         if len(self._tickets) >= MAX_TICKETS:
             del self._tickets[next(iter(self._tickets))]
         ticket = secrets.token_urlsafe(32)
-        self._tickets[_hash(ticket)] = self._clock() + TICKET_S
+        self._tickets[_hash(ticket)] = (self._clock() + TICKET_S, holder)
         return ticket
 
     def redeem(self, ticket: str) -> str:
         """The pass for a ticket, which is void from now on."""
         self._sweep()
-        if self._tickets.pop(_hash(ticket), None) is None:
+        if (found := self._tickets.pop(_hash(ticket), None)) is None:
             hint = "`pilothouse dashboard` makes a new link: each opens one page, within a minute"
             raise Failure("unauthorized", "this link was used, or is too old", suggestions=[hint])
-        return self.new_pass()
+        return self.new_pass(found[1])
 
     def new_pass(self, holder: str = NOBODY) -> str:
         """For a page, or for the side panel of an install of the extension."""
@@ -68,8 +69,9 @@ class Passes:
         return is_ours and self._clock() < until and (holder == NOBODY or self._knows(holder))
 
     def holder(self, secret: str) -> str:
-        """Whose a pass is that opens."""
-        return secret.split(".")[3]
+        """Whose the secret is that let somebody in: that of a pass, or nobody's, if it was the key itself."""
+        parts = secret.split(".")
+        return parts[3] if len(parts) == 5 and parts[0] == PREFIX else NOBODY
 
     def _seal(self, until: int, nonce: str, holder: str) -> str:
         text = f"{_PURPOSE}|{until}|{nonce}|{holder}".encode("utf-8", "surrogatepass")
@@ -77,7 +79,7 @@ class Passes:
 
     def _sweep(self) -> None:
         now = self._clock()
-        self._tickets = {ticket: until for ticket, until in self._tickets.items() if until > now}
+        self._tickets = {ticket: one for ticket, one in self._tickets.items() if one[0] > now}
 
 
 def _hash(ticket: str) -> str:

@@ -1,5 +1,5 @@
-// The daemon's REST routes for the person. Where it is, and the secret, are given: the dashboard has a pass, the side panel
-// the secret of its pairing.
+// The daemon's REST routes for the person. Where it is, and the secret, are given: the dashboard and the side panel have each
+// a pass of their own.
 
 export class ApiError extends Error {
   /** @param {{code: string, message: string, suggestions?: string[], details?: any}} error @param {number} status */

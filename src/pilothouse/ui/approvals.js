@@ -1,9 +1,9 @@
 // Questions: what exactly would happen, and the answers by mouse or key. A card that has just come, or has just moved under
-// the pointer because another one went, takes no answer for a moment: nobody says yes to what they did not read.
+// the pointer, for whatever reason, takes no answer for a moment: nobody says yes to what they did not read.
 
 import { ApiError } from './api.js';
 import { button, chip, empty, facts, fill, h, problem, refill, sure } from './dom.js';
-import { clock, counted, plain } from './format.js';
+import { clock, plain } from './format.js';
 
 const CALM_MS = 350;
 const RISKS = /** @type {Record<string, string>} */ ({ none: '', low: 'main', medium: 'warn', high: 'danger' });
@@ -95,10 +95,17 @@ export function questionCards(house, fits = () => true) {
       shown.set(id, made);
       list.append(made.node);
     }
-    if (went) for (const one of shown.values()) one.calm();
     none.hidden = shown.size > 0;
     list.hidden = shown.size === 0;
     if (went && had) focus();
+    watch();
+  };
+  // Another card went, a picture came, something above grew: looked for before each frame is drawn, so before it is seen.
+  let watching = 0;
+  const watch = () => {
+    cancelAnimationFrame(watching);
+    for (const one of shown.values()) one.stand();
+    if (shown.size) watching = requestAnimationFrame(watch);
   };
   const focus = () => /** @type {HTMLElement | null} */ (list.querySelector('.question'))?.focus();
   show();
@@ -107,6 +114,7 @@ export function questionCards(house, fits = () => true) {
   const close = () => {
     leave();
     clearInterval(ticking);
+    cancelAnimationFrame(watching);
     for (const one of shown.values()) one.close();
   };
   return { node, focus, close };
@@ -115,19 +123,21 @@ export function questionCards(house, fits = () => true) {
 /** @param {import('./shell.js').House} house @param {any} question */
 function card(house, question) {
   let calmUntil = Infinity;
+  let isSaid = false;
   const wrong = h('div', {});
   const left = h('span', { class: 'soft small' });
-  const picture = h('div', { class: 'sighting' });
+  const picture = h('div', { class: question.tab ? 'sighting kept' : '' }); // its place is kept: buttons do not move
   const id = `question-${question.id}`;
 
   const answer = async (/** @type {'allow' | 'deny'} */ verdict, /** @type {string} */ scope) => {
-    if (performance.now() < calmUntil) return;
-    calmUntil = Infinity;
+    if (isSaid || performance.now() < calmUntil) return;
+    isSaid = true;
     fill(wrong);
     try {
       await house.live.ask({ do: 'answer', approval: question.id, answer: verdict, scope });
     } catch (error) {
-      calmUntil = 0;
+      isSaid = false;
+      calm();
       fill(wrong, problem(error));
     }
   };
@@ -159,6 +169,7 @@ function card(house, question) {
   });
   for (const scope of question.scopes) keys[SCOPES[scope].key] = () => answer('allow', scope);
 
+  const buttons = h('div', { class: 'row' }, ways, deny);
   const pressed = (/** @type {KeyboardEvent} */ event) => {
     const work = keys[event.key.toLowerCase()];
     if (
@@ -194,7 +205,7 @@ function card(house, question) {
     h('div', { class: 'question-body' }, told(house, question), picture),
     question.limits && h('p', { class: 'notice small' }, question.limits),
     wrong,
-    h('div', { class: 'row' }, ways, deny),
+    buttons,
   );
   const tick = () => fill(left, `${Math.max(0, Math.round((question.endsAt - Date.now()) / 1000))} s left`);
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -205,10 +216,26 @@ function card(house, question) {
     node.removeAttribute('data-calm');
     calming = setTimeout(() => node.setAttribute('data-calm', ''), CALM_MS + 1);
   };
+  let place = '';
+  const stand = () => {
+    const now = placeOf(buttons);
+    if (now !== place) calm();
+    place = now;
+  };
   tick();
   calm();
   const forget = look(house, question, picture);
-  return { node, tick, calm, close: () => (clearTimeout(calming), forget()) };
+  return { node, tick, stand, close: () => (clearTimeout(calming), forget()) };
+}
+
+/** Where it stands in the page, however far that is scrolled. @param {HTMLElement} node */
+function placeOf(node) {
+  let [left, top] = [0, 0];
+  for (let at = /** @type {Element | null} */ (node); at instanceof HTMLElement; at = at.offsetParent) {
+    left += at.offsetLeft;
+    top += at.offsetTop;
+  }
+  return `${left} ${top}`;
 }
 
 /** What exactly would happen. @param {import('./shell.js').House} house @param {any} question */
@@ -258,7 +285,6 @@ function told(house, question) {
     ],
     ['Browser', question.browser === 'extension' ? 'your own Chrome' : question.browser],
     ['Rule', h('span', { class: 'small' }, question.rule)],
-    ['Calls', question.calls > 1 ? counted(question.calls, 'call') + ' wait for this answer' : ''],
   ]);
 }
 

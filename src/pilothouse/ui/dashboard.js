@@ -53,7 +53,7 @@ async function open() {
     return;
   }
   const store = new Store(api);
-  const live = new Live(`${location.origin.replace('http', 'ws')}/api/live`, secret, {
+  const live = new Live(`${location.origin.replace('http', 'ws')}/api/live?shots`, secret, {
     onWord: (word) => store.take(word),
     onState: (state) => {
       store.connected(state);

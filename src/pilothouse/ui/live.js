@@ -1,5 +1,5 @@
 // The one WebSocket to the daemon: words both ways, pictures one way. It comes back by itself, with growing pauses, and then
-// asks again for everything that is being watched.
+// asks again for everything that is being watched. Pictures come only while this page itself is seen.
 
 import { ApiError } from './api.js';
 
@@ -7,8 +7,10 @@ const FIRST_DELAY_MS = 200;
 const LONGEST_DELAY_MS = 10_000;
 const ANSWER_MS = 20_000;
 const REVOKED = 4401;
+const UNWATCH = { do: 'unwatch' };
 
 /** @typedef {{bitmap: ImageBitmap, width: number, height: number}} Picture */
+/** @typedef {{show: (picture: Picture) => void, fail: (reason: Error) => void}} Eye a bitmap is closed after `show` */
 /** @typedef {ReturnType<typeof setTimeout>} Timer */
 /** @typedef {{resolve: (data: any) => void, reject: (error: Error) => void, timer: Timer}} Question */
 
@@ -29,10 +31,11 @@ export class Live {
     this.isEnded = false;
     /** @type {Map<number, Question>} */
     this.questions = new Map();
-    /** @type {Map<string, {command: any, show: Set<(picture: Picture) => void>}>} pictures that somebody looks at */
+    /** @type {Map<string, {command: any, hear: Set<Eye>, drawing: Promise<void>}>} pictures that somebody looks at */
     this.watched = new Map();
     /** @type {Map<string, {command: any, hear: Set<(line: any) => void>}>} tabs whose lines somebody reads */
     this.followed = new Map();
+    document.addEventListener('visibilitychange', () => this.seen());
     this.open();
   }
 
@@ -45,10 +48,10 @@ export class Live {
       opened = true;
       this.delay = FIRST_DELAY_MS;
       this.ears.onState('live');
-      for (const { command } of [...this.watched.values(), ...this.followed.values()])
-        void this.ask(command).catch(() => {});
+      for (const { command } of this.followed.values()) void this.ask(command).catch(() => {});
+      this.seen();
     };
-    socket.onmessage = ({ data }) => (typeof data === 'string' ? this.hear(JSON.parse(data)) : void this.see(data));
+    socket.onmessage = ({ data }) => (typeof data === 'string' ? this.hear(JSON.parse(data)) : this.see(data));
     socket.onclose = ({ code }) => this.lost(socket, code, opened);
   }
 
@@ -71,11 +74,6 @@ export class Live {
   end() {
     this.isEnded = true;
     this.socket?.close();
-  }
-
-  /** Try now. */
-  hurry() {
-    this.delay = FIRST_DELAY_MS;
   }
 
   /** @param {object} command @param {number} [patience] a person may take their time @returns {Promise<any>} */
@@ -119,25 +117,48 @@ export class Live {
     say(question);
   }
 
-  /** @param {ArrayBuffer} data */
-  async see(data) {
+  /** One after the other: an older picture is never drawn over a newer one. @param {ArrayBuffer} data */
+  see(data) {
     const size = new DataView(data).getUint32(0);
     const head = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, size)));
     const eyes = this.watched.get(place(head.session, head.tab));
     if (!eyes) return;
-    const bitmap = await createImageBitmap(new Blob([new Uint8Array(data, 4 + size)], { type: 'image/jpeg' }));
-    for (const show of eyes.show) show({ bitmap, width: head.width, height: head.height });
+    eyes.drawing = eyes.drawing
+      .then(() => createImageBitmap(new Blob([new Uint8Array(data, 4 + size)], { type: 'image/jpeg' })))
+      .then((bitmap) => {
+        for (const { show } of eyes.hear) show({ bitmap, width: head.width, height: head.height });
+        bitmap.close();
+      })
+      .catch(() => {}); // one that cannot be drawn is left out
+  }
+
+  /** Whoever cannot see this page is sent no pictures. */
+  seen() {
+    if (this.isEnded) return;
+    for (const { command, hear } of this.watched.values()) {
+      if (document.hidden) void this.ask({ ...UNWATCH, session: command.session, tab: command.tab }).catch(() => {});
+      else this.begin(command, hear);
+    }
+  }
+
+  /** @param {any} command @param {Set<Eye>} eyes who are told why there is no picture */
+  begin(command, eyes) {
+    this.ask(command).catch((reason) => {
+      if (reason.code !== 'system') for (const { fail } of eyes) fail(reason); // a line that broke asks again by itself
+    });
   }
 
   /**
    * A tab's picture, until the result is called.
    * @param {string} session
    * @param {string} tab
-   * @param {(picture: Picture) => void} show
+   * @param {Eye} eye
    * @param {boolean} [slow] a small picture need not move fast
    */
-  watch(session, tab, show, slow = false) {
-    return this.join(this.watched, 'show', { do: 'watch', session, tab, slow }, show);
+  watch(session, tab, eye, slow = false) {
+    const command = { do: 'watch', session, tab, slow };
+    const made = { command, hear: new Set(), drawing: Promise.resolve() };
+    return this.join(this.watched, made, eye, () => document.hidden || this.begin(command, made.hear));
   }
 
   /**
@@ -147,29 +168,31 @@ export class Live {
    * @param {(line: any) => void} hear
    */
   follow(session, tab, hear) {
-    return this.join(this.followed, 'hear', { do: 'follow', session, tab }, hear);
+    const command = { do: 'follow', session, tab };
+    const begin = () => void this.ask(command).catch(() => {});
+    return this.join(this.followed, { command, hear: new Set() }, hear, begin);
   }
 
   /**
    * @param {Map<string, any>} map
-   * @param {'show' | 'hear'} name
-   * @param {any} command
-   * @param {(what: any) => void} listener
+   * @param {any} made for the first who wants it
+   * @param {any} listener
+   * @param {() => void} begin
    */
-  join(map, name, command, listener) {
-    const key = place(command.session, command.tab);
-    const there = map.get(key);
-    if (there) there[name].add(listener);
-    else {
-      map.set(key, { command, [name]: new Set([listener]) });
-      void this.ask(command).catch(() => {});
+  join(map, made, listener, begin) {
+    const { do: name, session, tab } = made.command;
+    const key = place(session, tab);
+    const there = map.get(key) ?? made;
+    there.hear.add(listener);
+    if (there === made) {
+      map.set(key, made);
+      begin();
     }
     return () => {
-      const mine = map.get(key);
-      mine?.[name].delete(listener);
-      if (!mine || mine[name].size) return;
+      there.hear.delete(listener);
+      if (there.hear.size || map.get(key) !== there) return;
       map.delete(key);
-      void this.ask({ do: `un${command.do}`, session: command.session, tab: command.tab }).catch(() => {});
+      void this.ask({ do: `un${name}`, session, tab }).catch(() => {});
     };
   }
 }

@@ -1,10 +1,14 @@
-// A tab's live picture, and a person's hand in it. Without the wheel it only shows; with it, every press, key and turn of
-// the mouse wheel goes to the page. Shift+Escape leaves the picture, so that the keyboard is never caught in it.
+// A tab's live picture, and a person's hand in it. Without the wheel it only shows, or takes what the person was asked to
+// point at; with it, every press, key and turn of the mouse wheel goes to the page. Shift+Escape leaves the picture, so that
+// the keyboard is never caught in it; nobody but the person themselves brings it there.
 
 import { h, sure } from './dom.js';
 
 const BUTTONS = /** @type {const} */ (['left', 'middle', 'right']);
 const SLOWEST_MOVE_MS = 30;
+const IS_MAC = navigator.platform.startsWith('Mac');
+
+/** @typedef {'' | 'wheel' | 'point'} Role what the person's hand is in it: nothing, the page's, or a finger that points */
 
 export class Screen {
   /**
@@ -19,13 +23,25 @@ export class Screen {
     this.tab = tab;
     this.how = how;
     this.size = { width: 0, height: 0 };
-    this.isMine = false;
+    /** @type {Role} */
+    this.role = '';
     /** @type {any[]} */
     this.waiting = [];
     this.movedAt = 0;
+    /** @type {Map<string, any>} what would let go of each button and key that is held */
+    this.held = new Map();
     this.canvas = h('canvas', { class: 'screen', width: 1280, height: 800, role: 'img', 'aria-label': how.label });
     this.pen = sure(this.canvas.getContext('2d'));
-    this.leave = live.watch(session, tab, (picture) => this.#show(picture), how.slow);
+    this.wrong = h('p', { class: 'small soft screen-wrong', hidden: true });
+    this.node = h('div', { class: 'screen-frame' }, this.canvas, this.wrong);
+    const eye = { show: this.#show.bind(this), fail: this.#fail.bind(this) };
+    this.leave = live.watch(session, tab, eye, how.slow);
+  }
+
+  /** @param {Error} reason */
+  #fail(reason) {
+    this.wrong.textContent = `No picture: ${reason.message}`;
+    this.wrong.hidden = false;
   }
 
   /** @param {import('./live.js').Picture} picture */
@@ -35,24 +51,38 @@ export class Screen {
       this.canvas.height = bitmap.height;
     }
     this.size = { width, height };
+    this.wrong.hidden = true;
     this.pen.drawImage(bitmap, 0, 0);
     this.canvas.dataset.frames = String(Number(this.canvas.dataset.frames ?? 0) + 1);
   }
 
-  /** @param {boolean} isMine whether the person has the wheel */
-  steer(isMine) {
-    if (isMine === this.isMine) return;
-    this.isMine = isMine;
-    this.canvas.toggleAttribute('data-mine', isMine);
-    if (!isMine) {
+  /** @param {Role} role */
+  steer(role) {
+    if (role === this.role) return;
+    this.role = role;
+    this.held.clear();
+    this.canvas.toggleAttribute('data-mine', role !== '');
+    this.#listen();
+    if (role !== 'wheel') {
       this.canvas.removeAttribute('tabindex');
       this.canvas.setAttribute('role', 'img');
       return;
     }
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute('role', 'application');
-    this.#listen();
     this.canvas.focus();
+  }
+
+  /** What no single key writes: composed, dictated, from a phone's keyboard. @param {string} text */
+  write(text) {
+    if (this.role === 'wheel' && text) this.#do({ by: 'text', text: text.slice(0, 100_000) });
+  }
+
+  /** Let go of every button and key: the person looks elsewhere now. */
+  release() {
+    for (const gesture of this.held.values()) this.#do(gesture);
+    this.held.clear();
+    this.#send();
   }
 
   #listen() {
@@ -60,17 +90,33 @@ export class Screen {
     this.listens = true;
     const { canvas } = this;
     for (const kind of /** @type {const} */ (['pointerdown', 'pointermove', 'pointerup'])) {
-      canvas.addEventListener(kind, (event) => this.isMine && this.#pointed(event));
+      canvas.addEventListener(kind, (event) => this.#steers && this.#pointed(event));
     }
-    canvas.addEventListener('wheel', (event) => this.isMine && this.#turned(event), { passive: false });
-    canvas.addEventListener('contextmenu', (event) => this.isMine && event.preventDefault());
-    canvas.addEventListener('keydown', (event) => this.isMine && this.#key(event, 'down'));
-    canvas.addEventListener('keyup', (event) => this.isMine && this.#key(event, 'up'));
+    canvas.addEventListener('pointermove', (event) => this.role === 'point' && this.#point(event));
+    canvas.addEventListener('click', (event) => this.role === 'point' && this.#point(event));
+    for (const kind of ['pointercancel', 'blur']) canvas.addEventListener(kind, () => this.#steers && this.release());
+    canvas.addEventListener('wheel', (event) => this.#steers && this.#turned(event), { passive: false });
+    canvas.addEventListener('contextmenu', (event) => this.#steers && event.preventDefault());
+    canvas.addEventListener('keydown', (event) => this.#steers && this.#key(event, 'down'));
+    canvas.addEventListener('keyup', (event) => this.#steers && this.#key(event, 'up'));
     canvas.addEventListener('paste', (event) => {
       const text = event.clipboardData?.getData('text/plain');
-      if (this.isMine && text) this.#do({ by: 'text', text: text.slice(0, 100_000) });
+      if (this.#steers && text) this.#do({ by: 'text', text: text.slice(0, 100_000) });
       event.preventDefault();
     });
+  }
+
+  /** Before the first picture nobody knows where a press would land. */
+  get #steers() {
+    return this.role === 'wheel' && this.size.width > 0;
+  }
+
+  /** @param {MouseEvent} event */
+  #point(event) {
+    const presses = event.type === 'click';
+    if (!this.size.width || (!presses && event.timeStamp - this.movedAt < SLOWEST_MOVE_MS)) return;
+    this.movedAt = event.timeStamp;
+    this.live.say({ do: 'point', session: this.session, tab: this.tab, ...this.#at(event), presses });
   }
 
   /** @param {MouseEvent} event */
@@ -85,6 +131,8 @@ export class Screen {
   #pointed(event) {
     event.preventDefault();
     const kind = event.type.replace('pointer', '');
+    const button = BUTTONS[event.button];
+    if (kind !== 'move' && !button) return; // back and forward are this window's own
     if (kind === 'down') {
       this.canvas.focus();
       this.canvas.setPointerCapture(event.pointerId);
@@ -93,15 +141,17 @@ export class Screen {
     }
     if (kind === 'move' && event.timeStamp - this.movedAt < SLOWEST_MOVE_MS) return;
     this.movedAt = event.timeStamp;
-    const pressed = kind === 'move' ? {} : { button: BUTTONS[event.button] ?? 'left', count: this.presses ?? 1 };
-    this.#do({
-      by: 'mouse',
-      kind,
-      ...this.#at(event),
-      buttons: event.buttons & 31,
-      modifiers: modifiers(event),
-      ...pressed,
-    });
+    const pressed = kind === 'move' ? {} : { button, count: this.presses ?? 1 };
+    const at = this.#at(event);
+    const gesture = { by: 'mouse', kind, ...at, buttons: event.buttons & 7, modifiers: modifiers(event), ...pressed };
+    this.#hold(`button ${button}`, kind, { ...gesture, buttons: 0 });
+    this.#do(gesture);
+  }
+
+  /** What is pressed is let go of some day. @param {string} name @param {string} kind @param {any} gesture */
+  #hold(name, kind, gesture) {
+    if (kind === 'down') this.held.set(name, { ...gesture, kind: 'up' });
+    else if (kind === 'up') this.held.delete(name);
   }
 
   /** @param {WheelEvent} event */
@@ -127,15 +177,17 @@ export class Screen {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'v') return; // a paste comes as text
     event.preventDefault();
     event.stopPropagation();
-    this.#do({
+    const gesture = {
       by: 'key',
       kind,
       key: event.key.slice(0, 40),
       code: event.code.slice(0, 40),
       number: event.keyCode,
-      modifiers: modifiers(event),
+      modifiers: writes(event) ? modifiers(event) & 8 : modifiers(event),
       repeat: event.repeat,
-    });
+    };
+    this.#hold(`key ${event.code}`, kind, { ...gesture, repeat: false });
+    this.#do(gesture);
   }
 
   /** What is done within one frame travels together. @param {any} gesture */
@@ -146,12 +198,18 @@ export class Screen {
 
   #send() {
     const gestures = this.waiting.splice(0, 200);
-    this.live.say({ do: 'move', session: this.session, tab: this.tab, gestures });
+    if (gestures.length) this.live.say({ do: 'move', session: this.session, tab: this.tab, gestures });
   }
 
   close() {
     this.leave();
   }
+}
+
+/** With AltGr, or Option on a Mac, a key writes another sign; it is no shortcut. @param {KeyboardEvent} event */
+function writes(event) {
+  if ([...event.key].length !== 1 || event.metaKey) return false;
+  return event.getModifierState('AltGraph') || (IS_MAC && event.altKey && !event.ctrlKey);
 }
 
 /** @param {MouseEvent | KeyboardEvent} event */

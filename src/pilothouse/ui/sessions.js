@@ -65,7 +65,7 @@ function tile(house, id) {
     }
     if (isSeen && tab && !screen) {
       screen = new Screen(house.live, id, tab, { label: 'What its tab shows now', slow: true });
-      fill(picture, screen.canvas);
+      fill(picture, screen.node);
     }
   };
   const eye = new IntersectionObserver(([seen]) => {
@@ -85,7 +85,7 @@ function tile(house, id) {
       chip(session.caller, 'main'),
       chip(kindOf(session)),
       session.tabs.length > 1 && chip(counted(session.tabs.length, 'tab')),
-      session.tabs.some((one) => one.picking) && chip('asks you to point at something', 'warn'),
+      session.tabs.some((one) => one.picking && !one.picks_own) && chip('asks you to point at something', 'warn'),
       stateOf(session),
       h('span', { class: 'small soft' }, since(session.opened_ms)),
     );

@@ -1,10 +1,10 @@
 // Pick: a person points at an element, and by what it can be found again; highlight draws a box for them.
-// Above: browser/picker.py, browser/highlight.py. Below: locate.js, names.js, refs.js. Drawn in a closed root of its own:
+// Above: browser/picker.py, the tool `highlight`. Below: locate.js, names.js, refs.js. Drawn in a closed root of its own:
 // no style of the page reaches it, and only what a real pointer does counts.
 
 const TEST_IDS = ["data-testid", "data-test-id", "data-test", "data-cy", "data-qa"];
 const ODD_ID = /\d{4,}|^[\d:]|[:.[\]]|__|--/;
-let endPick = null;
+let endPick = null, pointPick = null;
 let shownHost = null;
 
 function overlay(style) {
@@ -46,7 +46,8 @@ ph.highlight = (n, label, ms) => withNames(() => {
 });
 ph.endHighlight = () => { if (shownHost) shownHost.remove(); shownHost = null; return true; };
 
-// Where a person pointed, in pixels of the window; null when they would not. The page hears nothing of it.
+// What a person points at; null when they would not. The press lands on a layer of ours: no element of the page gets it. A
+// page that listens at its window may hear of it first, so what counts is what was framed when they pressed.
 ph.pick = (prompt, ms) => new Promise((resolve) => {
   ph.endPick();
   const [host, root] = overlay("cursor:crosshair");
@@ -55,41 +56,54 @@ ph.pick = (prompt, ms) => new Promise((resolve) => {
   bar.style.cssText = "position:fixed;left:50%;top:12px;transform:translateX(-50%);max-width:80vw;font:14px/20px system-ui,sans-serif;color:#fff;background:#12355b;padding:8px 14px;border-radius:8px;box-shadow:0 4px 16px rgb(0 0 0 / 35%);pointer-events:none";
   bar.textContent = `${cut(prompt, 300)} (click it; Escape: none)`;
   root.append(bar);
-  const under = (event) => {
+  let framed = null, pressed = null;
+  const look = (x, y) => {
     host.style.pointerEvents = "none";
-    try { return deepHit(event.clientX, event.clientY); } finally { host.style.pointerEvents = "auto"; }
+    try { framed = { el: deepHit(x, y), x, y }; } finally { host.style.pointerEvents = "auto"; }
+    if (framed.el) withNames(() => draw(framed.el, `${roleOf(framed.el)} ${calledOf(framed.el)}`.trim()));
+  };
+  const press = (x, y) => {
+    if (!framed || framed.x !== x || framed.y !== y) look(x, y);
+    pressed = framed;
   };
   const swallow = (event) => { event.preventDefault(); event.stopImmediatePropagation(); };
   const heard = (event) => {
     if (!event.isTrusted) return;
+    if (event.type === "scroll") { if (framed && !pressed) look(framed.x, framed.y); return; }
     swallow(event);
-    if (event.type === "pointermove") {
-      const el = under(event);
-      if (el) withNames(() => draw(el, `${roleOf(el)} ${calledOf(el)}`.trim()));
-    } else if (event.type === "click") finish({ x: event.clientX, y: event.clientY });
-    else if (event.type === "keydown" && event.key === "Escape") finish(null);
+    const { type, clientX: x, clientY: y } = event;
+    if (type === "pointermove") { if (!event.buttons) pressed = null; if (!pressed) look(x, y); }
+    else if (type === "pointerdown") { if (event.button === 0) press(x, y); }
+    else if (type === "pointercancel") pressed = null;
+    else if (type === "click") { if (!pressed) press(x, y); finish(foundAt(pressed)); }
+    else if (type === "keydown" && event.key === "Escape") finish(null);
   };
-  const kinds = ["pointermove", "pointerdown", "pointerup", "mousedown", "mouseup", "mousemove", "click", "dblclick", "auxclick", "contextmenu", "keydown", "keyup"];
+  const kinds = ["pointermove", "pointerdown", "pointerup", "pointercancel", "mousedown", "mouseup", "mousemove", "click", "dblclick", "auxclick", "contextmenu", "keydown", "keyup", "scroll"];
   const finish = (answer) => {
     for (const kind of kinds) window.removeEventListener(kind, heard, true);
     clearTimeout(timer);
     host.remove();
-    endPick = null;
+    endPick = pointPick = null;
     resolve(answer);
   };
   for (const kind of kinds) window.addEventListener(kind, heard, true);
   const timer = setTimeout(finish, ms, { late: true });
   endPick = () => finish(null);
+  pointPick = (x, y, presses) => { if (presses) { press(x, y); finish(foundAt(pressed)); } else look(x, y); };
 });
 ph.endPick = () => { if (endPick) endPick(); return true; };
+// The same by a picture of the page: nothing of it reaches the page. Whether anybody is asked to point at something.
+ph.pointAt = (x, y, presses) => { const point = pointPick; if (point) point(x, y, presses); return Boolean(point); };
 
 // What is at a point: an element with all that it can be found by, or the frame to ask further.
-ph.pickedAt = (x, y) => withNames(() => {
-  const el = deepHit(x, y);
-  if (!el) return null;
-  if (tagOf(el) === "iframe" || tagOf(el) === "frame") return { frame: refs.of(el) };
-  return { local: refs.of(el), ...named(el), tag: tagOf(el), text: cut(clean(textContentOf(el) || ""), 200), selectors: selectorsOf(el) };
-});
+ph.pickedAt = (x, y) => foundAt({ el: deepHit(x, y), x, y });
+function foundAt({ el, x, y }) {
+  return withNames(() => {
+    if (!el || !connectedOf(el)) return { gone: true };
+    if (tagOf(el) === "iframe" || tagOf(el) === "frame") return { frame: refs.of(el), x, y };
+    return { local: refs.of(el), ...named(el), tag: tagOf(el), text: cut(clean(textContentOf(el) || ""), 200), selectors: selectorsOf(el) };
+  });
+}
 
 // Each of them leads to this element and to no other.
 function selectorsOf(el) {

@@ -314,6 +314,14 @@ class Hub(msgspec.Struct, frozen=True):
     ] = ""
     key: Annotated[str, Meta(max_length=200, description="The key of your user there.")] = ""
     port: Annotated[int, Meta(ge=0, le=65535, description="Port of `pilothouse hub`; 0 picks a free one.")] = 8778
+    memory_mb: Annotated[
+        int,
+        Meta(
+            ge=32,
+            le=65_536,
+            description="What a hub keeps of all tabs together; beyond it, whose tabs hold most lose their oldest.",
+        ),
+    ] = 256
 
 
 class User(msgspec.Struct, frozen=True):

@@ -35,7 +35,8 @@ class Presence:
 
     def watch(self, *doors: Door, sessions: Callable[[], int] = int, browsers: Callable[[], int] = int) -> None:
         """`sessions` says how many are open: those of a terminal outlive its commands, and its clients. `browsers` says
-        how many of the clients are a person's Chrome, which connects to any daemon there is and needs none."""
+        how many of the clients are a person's Chrome, which connects to any daemon there is and needs none: one that
+        offers no tab."""
         self._doors, self._sessions, self._browsers = doors, sessions, browsers
 
     def at_web(self, app: ASGIApp, *unnoticed: str) -> ASGIApp:

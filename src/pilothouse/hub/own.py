@@ -4,6 +4,7 @@ Above: the debug tools, the command line's door. Below: the hub, ours or a far o
 neither listed nor told: no page of such a host, and of other pages no request to one.
 """
 
+import re
 import time
 from collections.abc import AsyncGenerator, Callable
 from typing import Protocol
@@ -11,6 +12,7 @@ from typing import Protocol
 from pilothouse.errors import Failure
 from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, Missed, NetworkFilters, NetworkRequest, TabInfo
 
+_WEB = re.compile(r"(?:http|ws)(s?://[^/?#]*)", re.IGNORECASE)  # what the policy judges; it knows no paths
 RECHECK_S = 1.0  # who follows is judged again this often
 
 
@@ -39,7 +41,7 @@ class OwnDebug:
 
     async def network(self, handle: str, filters: NetworkFilters) -> list[NetworkRequest]:
         await self._check(handle)
-        return [one for one in await self._hub.network(self._user, handle, filters) if not self._forbids(one.url)]
+        return [one for one in await self._hub.network(self._user, handle, filters) if self._may_tell(one)]
 
     async def console(self, handle: str, filters: ConsoleFilters) -> list[ConsoleEntry]:
         await self._check(handle)
@@ -53,8 +55,13 @@ class OwnDebug:
             if time.monotonic() - looked_at > RECHECK_S:
                 await self._check(handle)
                 looked_at = time.monotonic()
-            if not isinstance(what, NetworkRequest) or not self._forbids(what.url):
+            if self._may_tell(what):
                 yield what
+
+    def _may_tell(self, what: NetworkRequest | ConsoleEntry | Missed) -> bool:
+        """A page may be read whose requests go to a host that may not."""
+        found = _WEB.match(what.url) if isinstance(what, NetworkRequest) else None
+        return found is None or not self._forbids(f"http{found[1]}")
 
     async def _check(self, handle: str) -> None:
         if self._forbids(await self._hub.address(self._user, handle)):

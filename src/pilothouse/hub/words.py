@@ -41,6 +41,7 @@ class TabAvailable(Said, frozen=True, tag="browser_debug_tab_available"):
     browser_id: Short
     url: Address
     title: Words = ""
+    favicon: Address | None = None
     ticket: Short = ""
 
 

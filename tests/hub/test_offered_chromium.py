@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from pilothouse.guard.redact import MASK
 from tests.hub.viewers import Stage, staged
 from tests.promises import promise
 
@@ -53,7 +54,7 @@ async def test_a_page_with_a_token_is_offered_with_all_that_it_does(stage: Stage
     assert document.response_body
     assert document.response_body.startswith("<!doctype html><title>Shop")
     told = {name.lower(): value for name, value in (document.response_headers or {}).items()}
-    assert told["x-adi-debug-token"] == "[redacted]"
+    assert told["x-adi-debug-token"] == MASK
     assert stage.hub.tab("local", tab.token).token not in str(await stage.requests(tab))
     await stage.done(tab, "/app.js")
     await stage.printed(tab, "Uncaught Error: boom", part=True)

@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from pilothouse.config import Proxy
 from pilothouse.doors import proxy as proxy_door
 from pilothouse.errors import Failure
-from pilothouse.proxy import tunnel
+from pilothouse.proxy import lines, tunnel
 from tests.promises import promise
 from tests.proxy.apps import BIG, App, raw_app, says
 from tests.proxy.conftest import ProxyHere, behind, proxy_here
@@ -395,6 +395,22 @@ async def test_a_kept_connection_that_died_is_replaced(tmp_path: Path):
     async with behind(tmp_path, says(answer)) as client:
         for _ in range(50):
             assert (await client.get("/")).text == "ok"
+
+
+async def test_a_connection_that_nobody_uses_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(lines, "IDLE_S", 0.1)
+    left = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+        left.set()
+
+    async with behind(tmp_path, serve) as client:
+        assert (await client.get("/")).text == "ok"
+        await asyncio.wait_for(left.wait(), 10)
 
 
 async def test_fifty_at_once(proxy: ProxyHere):

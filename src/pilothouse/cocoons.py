@@ -14,13 +14,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pilothouse.config import Cocoon, Config, Proxy, parse
+from pilothouse.config import LOCAL, Cocoon, Config, Proxy, parse
 from pilothouse.editing import edited, read_text
 from pilothouse.errors import Failure
 from pilothouse.guard.address import check_url
 from pilothouse.tables import with_entry, without_entry
-
-LOCAL = "local"
 
 
 class Place(msgspec.Struct, frozen=True):

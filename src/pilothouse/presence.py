@@ -72,6 +72,7 @@ class Presence:
     async def until_over(self, linger_s: float) -> None:
         """Return when told to stop, or `linger_s` after the last client left; 0 means never by itself."""
         tick_s = min(TICK_S, linger_s / 4) if linger_s else None
+        self._last_seen = time.monotonic()  # nobody could come before it was ready
         while not self._stop.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), tick_s)

@@ -106,8 +106,8 @@ class SignalingDoor:
             still = lambda: self._cocoons.user_of(bearer(socket.scope)) == user
             return _Guest(user, still, PROTOCOL if PROTOCOL in offered else None)
         except Failure:
-            self._tries.count("signaling")
             self._on_refused(bearer(socket.scope))
+            self._tries.count("signaling")
             raise
 
     def _user(self, socket: WebSocket) -> str:

@@ -1,5 +1,6 @@
 """A hub that is not ours says where its proxy is: it cannot have the debugger put on pages that the person did not allow."""
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -24,6 +25,7 @@ class StrangeHub:
     def __init__(self) -> None:
         self.proxy: object = ""
         self.url = ""
+        self._greeted = asyncio.Event()
         self._lines: set[ServerConnection] = set()
 
     async def serve(self, line: ServerConnection) -> None:
@@ -32,15 +34,18 @@ class StrangeHub:
             said = json.loads(frame)
             if isinstance(said, dict) and said["type"] == "browser_debug_hello":
                 await line.send(json.dumps({"type": "browser_debug_hub", "proxy": self.proxy}))
+                self._greeted.set()
             elif isinstance(said, dict) and said["type"] == "alive":
                 await line.send('{"type":"alive"}')
 
     async def name(self, proxy: object, browser: Viewer) -> None:
         """The browser comes again, and hears another."""
         self.proxy = proxy
+        self._greeted.clear()
         lines, self._lines = self._lines, set()
         for line in lines:
             await line.close()
+        await asyncio.wait_for(self._greeted.wait(), 10)
         await browser.popup.until(f"{STATUS}.then((told) => told.connected)")
 
 

@@ -110,9 +110,8 @@ async def test_a_page_that_moves_by_script_keeps_its_handle_and_one_that_is_left
 
 
 async def test_a_page_may_move_before_anybody_has_heard_of_it(stage: Stage):
-    page, tab = await stage.show("/moves")
-    assert tab.url == stage.url("/moves")
-    await stage.offered("/moved?on=1")
+    page = await stage.open(stage.url("/moves"))
+    tab = await stage.offered("/moved?on=1")
     await stage.person.chrome.go(page, stage.url("/moves?again"))
     await stage.until(lambda: [one for one in stage.hub.tabs("local") if one.token != tab.token], "it is offered again")
     await stage.offered("/moved?on=1")

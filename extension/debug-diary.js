@@ -94,7 +94,9 @@ export class Diary {
   #trim() {
     let from = Math.max(this.entries.length - MOST_ENTRIES, 0);
     for (let one = 0; one < from; one += 1) this.printed -= lineChars(this.entries[one]);
-    for (; this.printed > MOST_CHARS * 0.9; from += 1) this.printed -= lineChars(this.entries[from]);
+    for (; from < this.entries.length && this.printed > MOST_CHARS * 0.9; from += 1) {
+      this.printed -= lineChars(this.entries[from]);
+    }
     this.entries = this.entries.slice(from);
   }
 

@@ -124,7 +124,7 @@ class SignalingDoor:
         )
 
     async def _browser(self, line: "_Line", user: str) -> None:
-        visitor = self._hub.join(user, line.send)
+        visitor = Visitor(self._hub, user, line.send)
         self._visitors.add(visitor)
         _log.info("a browser of %s is here", user)
         try:

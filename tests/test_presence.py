@@ -3,7 +3,9 @@
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
+from starlette.routing import WebSocketRoute
 from websockets.asyncio.client import connect
 
 from pilothouse.config import Config, Proxy
@@ -67,7 +69,8 @@ async def test_who_looks_at_a_page_of_the_debug_proxy_keeps_it(home: Path) -> No
 
 async def test_a_browser_that_offers_a_tab_keeps_it(hubbed: Hubbed) -> None:
     presence = Presence(asyncio.Event())
-    door = next(one.endpoint.__self__ for one in hubbed.here.routes if getattr(one, "path", "") == SIGNALING_PATH)
+    routes = [one for one in hubbed.here.routes if isinstance(one, WebSocketRoute)]
+    door: Any = next(one.endpoint.__self__ for one in routes if one.path == SIGNALING_PATH)  # type: ignore[attr-defined]
     assert isinstance(door, SignalingDoor)
     async with hubbed.browser() as browser:
         connections = Door()

@@ -261,8 +261,7 @@ async def run(
         *cocoon_routes(proxy.cocoons, audit, person),
         *extension_routes(pairing, links, bridge, audit, person, port=port),
     ]
-    tried_hub = lambda key: person.tried_hub(keys.who(key) if key else None)
-    signaling = SignalingDoor(proxy.hub, proxy.cocoons, bridge.handshake, tried_hub)
+    signaling = SignalingDoor(proxy.hub, proxy.cocoons, bridge.handshake, lambda key: person.tried_hub(keys.who(key)))
     routes = [metrics_route(gate), *bridge.routes(), *signaling.routes(), *people, *rest]
     app = build_app(
         mcp.door,

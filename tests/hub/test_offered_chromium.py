@@ -25,6 +25,9 @@ async def theatre(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Sta
             await over.wait()
 
     living = asyncio.create_task(live())
+    await asyncio.wait([living, started], return_when=asyncio.FIRST_COMPLETED)
+    if living.done():
+        living.result()
     yield await started
     over.set()
     await living

@@ -2,21 +2,22 @@
 // cache, and when its document is there.
 
 import { kept } from './memory.js';
-import { Diary, fields } from './debug-diary.js';
+import { address, Diary, fields } from './debug-diary.js';
 import { tellDocument, tellEarly } from './debug-early.js';
 import { listenTo, release } from './debug-listen.js';
 import { close, isHeard, look, offer, tell } from './debug-offers.js';
-import { coming, isProxys, left, offers, plain } from './debug-pages.js';
+import { coming, isAllowed, isProxys, left, offers, plain } from './debug-pages.js';
 
 /** @typedef {import('./debug-pages.js').Coming} Coming */
 
 const HEADER = 'x-adi-debug-token';
 const MOST_LEFT = 5;
 
-/** As early as can be: the debugger is to be there before the answer.
+/** As early as can be: the debugger is to be there before the answer. Chrome tells this of every page, and the rest only
+ * of those that the person lets us see.
  * @param {{tabId: number, frameId: number, url: string, timeStamp: number, documentLifecycle: string}} details */
 export function starting({ tabId, frameId, url, timeStamp, documentLifecycle }) {
-  if (frameId === 0 && documentLifecycle !== 'prerender' && isWanted(url)) expect(tabId, url, timeStamp);
+  if (frameId === 0 && documentLifecycle !== 'prerender' && isAllowed() && isWanted(url)) expect(tabId, url, timeStamp);
 }
 
 /** @param {{tabId: number, requestId: string, method: string, url: string, timeStamp: number, documentLifecycle?: string}} one */
@@ -66,7 +67,7 @@ export function committed({ tabId, frameId, url, documentId, documentLifecycle }
   if (left.has(documentId)) comeBack(tabId, documentId);
   else if (one && !one.requestId) giveUp(tabId); // it did not come from the network
   else if (one && plain(one.url) === plain(url)) {
-    one.page = { url, documentId };
+    one.page = { url: address(url), committed: address(url), documentId };
     settle(tabId, one);
   } else if (!one && !offers.has(tabId)) void release(tabId);
 }
@@ -93,7 +94,7 @@ function settle(tabId, one) {
   const { diary, token, loaderId } = one;
   const isLate = !loaderId || !diary.requests.has(loaderId);
   if (isLate && one.seen) tellDocument(diary, { ...one, seen: one.seen });
-  if (!one.turned) diary.entries = diary.entries.filter(({ timestamp }) => timestamp >= one.at);
+  if (!one.turned) diary.forgetBefore(one.at);
   offer(tabId, { token, ticket: '', ...one.page, title: '', diary, loaderId, isLate });
 }
 

@@ -5,6 +5,7 @@
 const MOST_CHARS = 20_000;
 const MOST_ARGS = 50;
 const MOST_FRAMES = 20;
+const MOST_NAME = 200;
 
 /** @type {Record<string, ConsoleEntry['level']>} */
 const LEVELS = {
@@ -83,8 +84,8 @@ function valueOf(object) {
 
 /** What Chrome tells of an object without being asked: its first properties. @param {any} preview @returns {unknown} */
 function previewed({ subtype, type, properties, description }) {
-  if (subtype === 'error' || type === 'function') return description;
-  const pairs = properties.map((/** @type {any} */ one) => [one.name, worth(one)]);
+  if (subtype === 'error' || type === 'function') return clipped(description ?? '');
+  const pairs = properties.map((/** @type {any} */ one) => [one.name.slice(0, MOST_NAME), worth(one)]);
   return subtype === 'array' ? pairs.map((/** @type {any} */ pair) => pair[1]) : Object.fromEntries(pairs);
 }
 
@@ -93,7 +94,7 @@ function worth({ type, value, valuePreview }) {
   if (valuePreview) return previewed(valuePreview);
   if (type === 'number') return Number(value);
   if (type === 'boolean') return value === 'true';
-  return value ?? type;
+  return value === undefined ? type : clipped(value);
 }
 
 /** @param {any} frame */
@@ -111,7 +112,7 @@ function traceOf(trace) {
 
 /** @param {any} frame */
 function frameOf({ functionName, url, lineNumber, columnNumber }) {
-  return `at ${functionName || '(anonymous)'} (${url.slice(0, 1000)}:${lineNumber + 1}:${columnNumber + 1})`;
+  return `at ${functionName.slice(0, MOST_NAME) || '(anonymous)'} (${url.slice(0, 1000)}:${lineNumber + 1}:${columnNumber + 1})`;
 }
 
 /** @param {string} text */

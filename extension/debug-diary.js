@@ -11,10 +11,12 @@ import { entryOf } from './debug-console.js';
 const MOST_REQUESTS = 2_000;
 const MOST_ENTRIES = 10_000;
 const MOST_CHARS = 12 * 1024 * 1024;
-const MOST_TOLD = 12 * 1024 * 1024;
+const MOST_TOLD = 12 * 1024 * 1024; // of the hub's frames, which may have 16 MiB
 const MAX_URL = 60_000;
 const MAX_VALUE = 60_000;
 const MAX_HEADERS = 400;
+const MAX_HEADER_CHARS = 500_000;
+const MAX_STATUS = 999;
 
 export class Diary {
   /** @param {OnNetwork} onNetwork @param {(entry: ConsoleEntry) => void} onEntry */
@@ -25,46 +27,44 @@ export class Diary {
     this.requests = new Map();
     /** @type {ConsoleEntry[]} */
     this.entries = [];
-    this.bodies = 0;
-    this.printed = 0;
+    this.asked = 0; // characters of all requests
+    this.printed = 0; // and of all lines
     this.newest = 0;
     this.known = 0;
   }
 
   /** @param {string} id @param {object} data @param {NetworkRequest} request */
   begin(id, data, request) {
-    this.requests.set(id, request);
-    this.#grow(request.request_body);
+    this.#change(id, request);
     this.onNetwork('request', { request_id: id, ...data });
   }
 
   /** @param {string} id
    * @param {{timestamp: number, status: number, status_text: string, headers: Record<string, string>, mime_type: string}} data */
   respond(id, data) {
-    const request = this.requests.get(id);
-    if (!request) return;
-    const { status, status_text, headers, mime_type } = data;
-    Object.assign(request, { status, status_text, response_headers: headers, mime_type });
-    this.onNetwork('response', { request_id: id, ...data });
+    if (!this.requests.has(id)) return;
+    const { status_text, headers, mime_type } = data;
+    const status = Math.min(Math.max(Math.trunc(data.status) || 0, 0), MAX_STATUS);
+    this.#change(id, { status, status_text, response_headers: headers, mime_type });
+    this.onNetwork('response', { request_id: id, ...data, status });
   }
 
   /** @param {string} id @param {{timestamp: number, duration_ms: number, body?: string, body_truncated?: boolean}} data */
   finish(id, data) {
-    const request = this.requests.get(id);
-    if (!request) return;
-    request.duration_ms = data.duration_ms;
-    if (data.body !== undefined) request.response_body = data.body;
-    if (data.body_truncated) request.response_body_truncated = true;
-    this.#grow(data.body);
+    if (!this.requests.has(id)) return;
+    const { duration_ms, body, body_truncated } = data;
+    this.#change(id, {
+      duration_ms,
+      ...(body === undefined ? {} : { response_body: body }),
+      ...(body_truncated ? { response_body_truncated: true } : {}),
+    });
     this.onNetwork('finished', { request_id: id, ...data });
   }
 
   /** @param {string} id @param {{timestamp: number, duration_ms: number, error: string}} data */
   fail(id, data) {
-    const request = this.requests.get(id);
-    if (!request) return;
-    request.duration_ms = data.duration_ms;
-    request.error = data.error;
+    if (!this.requests.has(id)) return;
+    this.#change(id, { duration_ms: data.duration_ms, error: data.error });
     this.onNetwork('failed', { request_id: id, ...data });
   }
 
@@ -79,23 +79,38 @@ export class Diary {
     if (!entry || entry.timestamp <= this.known) return;
     this.newest = Math.max(this.newest, entry.timestamp);
     this.entries.push(entry);
-    this.printed += entry.message.length;
+    this.printed += lineChars(entry);
     if (this.entries.length > MOST_ENTRIES * 1.1 || this.printed > MOST_CHARS) this.#trim();
     this.onEntry(entry);
   }
 
-  #trim() {
-    this.entries = this.entries.slice(-Math.min(MOST_ENTRIES, this.entries.length / 2 + 1));
-    this.printed = this.entries.reduce((sum, one) => sum + one.message.length, 0);
+  /** Earlier lines are another page's. @param {number} moment */
+  forgetBefore(moment) {
+    this.entries = this.entries.filter(({ timestamp }) => timestamp >= moment);
+    this.printed = this.entries.reduce((sum, one) => sum + lineChars(one), 0);
   }
 
-  /** @param {string | undefined} text */
-  #grow(text) {
-    this.bodies += text?.length ?? 0;
-    while (this.requests.size > MOST_REQUESTS || (this.bodies > MOST_CHARS && this.requests.size > 1)) {
-      const [id, oldest] = /** @type {[string, NetworkRequest]} */ (this.requests.entries().next().value);
-      this.requests.delete(id);
-      this.bodies -= (oldest.request_body?.length ?? 0) + (oldest.response_body?.length ?? 0);
+  /** A tenth more than need be, for it costs as much as the lines that stay. */
+  #trim() {
+    let from = Math.max(this.entries.length - MOST_ENTRIES, 0);
+    for (let one = 0; one < from; one += 1) this.printed -= lineChars(this.entries[one]);
+    for (; from < this.entries.length && this.printed > MOST_CHARS * 0.9; from += 1) {
+      this.printed -= lineChars(this.entries[from]);
+    }
+    this.entries = this.entries.slice(from);
+  }
+
+  /** @param {string} id @param {Partial<NetworkRequest>} change */
+  #change(id, change) {
+    const before = this.requests.get(id);
+    this.asked -= before ? requestChars(before) : 0;
+    const request = /** @type {NetworkRequest} */ (Object.assign(before ?? {}, change));
+    this.requests.set(id, request);
+    this.asked += requestChars(request);
+    while (this.requests.size > MOST_REQUESTS || (this.asked > MOST_CHARS && this.requests.size > 1)) {
+      const [oldest, gone] = /** @type {[string, NetworkRequest]} */ (this.requests.entries().next().value);
+      this.requests.delete(oldest);
+      this.asked -= requestChars(gone);
     }
   }
 
@@ -120,13 +135,38 @@ function tell(one, onNetwork) {
   }
 }
 
+/** What is kept of a request, about. @param {NetworkRequest} one */
+function requestChars({ url, request_headers, request_body, response_headers, response_body }) {
+  const bodies = (request_body?.length ?? 0) + (response_body?.length ?? 0);
+  return url.length + bodies + headerChars(request_headers) + headerChars(response_headers);
+}
+
+/** @param {Record<string, string>} [headers] */
+function headerChars(headers = {}) {
+  let sum = 0;
+  for (const name in headers) sum += name.length + headers[name].length;
+  return sum;
+}
+
+/** @param {ConsoleEntry} entry */
+function lineChars({ message, args = [], source = '', stack_trace = '' }) {
+  let sum = message.length + source.length + stack_trace.length;
+  for (const one of args) sum += typeof one === 'string' ? one.length : (JSON.stringify(one)?.length ?? 0);
+  return sum;
+}
+
 /** The newest of a list that fit into one frame. @template T @param {T[]} list @returns {T[]} */
 export function fitting(list) {
   const encoder = new TextEncoder();
+  const kept = [];
   let room = MOST_TOLD;
-  let from = list.length;
-  while (from > 0 && (room -= encoder.encode(JSON.stringify(list[from - 1])).length + 1) > 0) from -= 1;
-  return list.slice(from);
+  for (let at = list.length - 1; at >= 0; at -= 1) {
+    const size = encoder.encode(JSON.stringify(list[at])).length + 1;
+    if (size > MOST_TOLD) continue; // it alone fits nowhere
+    if ((room -= size) < 0) break;
+    kept.push(list[at]);
+  }
+  return kept.reverse();
 }
 
 /** @param {string} url */
@@ -136,6 +176,13 @@ export function address(url) {
 
 /** @param {Record<string, string>} [headers] @returns {Record<string, string>} */
 export function fields(headers = {}) {
-  const pairs = Object.entries(headers).slice(0, MAX_HEADERS);
-  return Object.fromEntries(pairs.map(([name, value]) => [name.slice(0, 200), String(value).slice(0, MAX_VALUE)]));
+  let room = MAX_HEADER_CHARS;
+  /** @type {[string, string][]} */
+  const pairs = [];
+  for (const [name, value] of Object.entries(headers).slice(0, MAX_HEADERS)) {
+    const text = String(value).slice(0, Math.min(MAX_VALUE, room));
+    room -= text.length;
+    pairs.push([name.slice(0, 200), text]);
+  }
+  return Object.fromEntries(pairs);
 }

@@ -9,6 +9,7 @@ import { ask } from './debug-hold.js';
 
 export const DOCUMENT = 'document';
 const MOST = 500;
+const END_OF_TIME = 1e15;
 const ACCOUNT = `JSON.stringify([performance.timeOrigin, performance.getEntriesByType('resource').slice(0, ${MOST}).map(
   (one) => [one.name, one.startTime, one.duration, one.responseStatus])])`;
 
@@ -49,10 +50,15 @@ async function account(tabId) {
     const read = list.map((/** @type {unknown[]} */ [url, start, duration, status]) => {
       return { url: String(url), at: Number(origin) + Number(start), duration: Number(duration), status: Number(status) };
     });
-    return read.filter((/** @type {any} */ one) => one.at > 0 && one.duration >= 0 && !one.url.startsWith('data:'));
+    return read.filter(isCredible);
   } catch {
     return [];
   }
+}
+
+/** @param {{url: string, at: number, duration: number}} one */
+function isCredible({ url, at, duration }) {
+  return at > 0 && duration >= 0 && at + duration < END_OF_TIME && !url.startsWith('data:');
 }
 
 /** @param {Diary} diary @param {number} number @param {{url: string, at: number, duration: number, status: number}} one */
@@ -61,8 +67,8 @@ function add(diary, number, { url, at, duration, status }) {
   const told = { timestamp: at, method: 'GET', url: address(url) };
   diary.begin(request_id, told, { request_id, ...told });
   const timestamp = at + duration;
-  if (status > 0 && status <= 999) {
-    diary.respond(request_id, { timestamp, status: Math.trunc(status), status_text: '', headers: {}, mime_type: '' });
+  if (status > 0) {
+    diary.respond(request_id, { timestamp, status, status_text: '', headers: {}, mime_type: '' });
   }
   diary.finish(request_id, { timestamp, duration_ms: duration });
 }

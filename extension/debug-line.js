@@ -143,6 +143,7 @@ export function say(message) {
 /** Soon. @param {object} message */
 export function mention(message) {
   const text = encoded(message);
+  if (togetherChars + text.length > LARGE) flush(); // what is large goes alone
   together.push(text);
   togetherChars += text.length;
   if (together.length >= MOST_TOGETHER || togetherChars > LARGE) flush();

@@ -3,7 +3,7 @@
 import * as held from './debug-hold.js';
 import { Requests } from './debug-network.js';
 import { coming, offers, plain, remember } from './debug-pages.js';
-import { settings } from './debug-settings.js';
+import { bodyMax } from './debug-settings.js';
 
 /** @typedef {import('./types').Debuggee} Debuggee */
 
@@ -13,7 +13,8 @@ const listeners = new Map();
 /** @param {number} tabId */
 export function listenTo(tabId) {
   if (!listeners.has(tabId)) listeners.set(tabId, new Requests(deskOf(tabId)));
-  return held.hold(tabId, settings.response_body_max_size).then(remember);
+  if (!held.isHeld(tabId)) offers.get(tabId)?.diary.expectRepeats();
+  return held.hold(tabId, bodyMax()).then(remember);
 }
 
 /** After a new start of the worker. @param {number} tabId @param {boolean} alone */
@@ -61,7 +62,7 @@ export async function stepBack(tabId) {
 function deskOf(tabId) {
   return {
     diaryFor: (loaderId, documentUrl) => (comingOf(tabId, loaderId, documentUrl) ?? offers.get(tabId))?.diary,
-    bodyMax: () => offers.get(tabId)?.bodyMax ?? settings.response_body_max_size,
+    bodyMax: () => offers.get(tabId)?.bodyMax ?? bodyMax(),
     ask: held.ask,
   };
 }
@@ -81,7 +82,7 @@ function turn(tabId) {
   const next = coming.get(tabId);
   if (!next) return;
   next.turned = true;
-  next.diary.entries = [];
+  next.diary.forgetBefore(Infinity);
 }
 
 /** @param {number} tabId */

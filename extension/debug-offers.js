@@ -1,19 +1,19 @@
 // Offered pages, and what the hub and we say about them. An offer ends with its document.
 
 import { keepForNow, kept } from './memory.js';
-import { fitting } from './debug-diary.js';
+import { address, fitting } from './debug-diary.js';
 import * as line from './debug-line.js';
 import { listenTo, release, releaseAll } from './debug-listen.js';
-import { coming, left, offers, remember } from './debug-pages.js';
-import { settings } from './debug-settings.js';
+import { coming, left, lookAtPermission, offers, proxyOf, remember } from './debug-pages.js';
+import { bodyMax } from './debug-settings.js';
 
 /** @typedef {import('./debug-pages.js').Live} Live */
 /** @typedef {import('./debug-diary.js').Diary} Diary */
-/** @typedef {Pick<Live, 'token' | 'ticket' | 'url' | 'documentId' | 'title' | 'diary' | 'loaderId' | 'isLate'>} Page */
+/** @typedef {import('./debug-pages.js').Place} Place */
+/** @typedef {Place & Pick<Live, 'token' | 'ticket' | 'title' | 'diary' | 'loaderId' | 'isLate'>} Page */
 
 const QUIET_MS = 250;
 const AWAY_MS = 60_000;
-const MOST_BODY = 2_500_000; // however it is written, it fits into a frame
 const MAX_TITLE = 1_500;
 const MAX_FAVICON = 60_000;
 
@@ -22,6 +22,8 @@ const quiet = new Set();
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let leaving;
 let isAway = false;
+/** @type {{url: string, why: string} | null} */
+let refusal = null;
 
 line.listen({ isBusy: () => offers.size > 0, onReady, onMessage, onLost });
 
@@ -30,10 +32,14 @@ export function isHeard() {
   return !isAway;
 }
 
+/** The last page that the hub did not want, and why. */
+export function lastRefusal() {
+  return refusal;
+}
+
 /** @param {number} tabId @param {Page} page */
 export function offer(tabId, page) {
-  const fresh = { alone: true, told: false, accepted: false, bodyMax: settings.response_body_max_size };
-  offers.set(tabId, { ...page, ...fresh });
+  offers.set(tabId, { ...page, alone: true, told: null, accepted: false, bodyMax: bodyMax() });
   remember();
   line.keepAlive();
   void announce(tabId);
@@ -44,18 +50,19 @@ async function announce(tabId) {
   const one = offers.get(tabId);
   const tab = await chrome.tabs.get(tabId).catch(() => undefined);
   if (!one || offers.get(tabId) !== one || one.told || !line.isReady()) return; // a hub that comes hears of all, once
-  one.told = true;
   one.title ||= (tab?.title ?? '').slice(0, MAX_TITLE); // it may have been told a new one meanwhile
   const favicon = tab?.favIconUrl && tab.favIconUrl.length <= MAX_FAVICON ? { favicon: tab.favIconUrl } : {};
-  const { token, url, title, ticket } = one;
+  const { token, title, ticket } = one;
+  const url = ticket ? one.url : one.committed; // a token is for the page where it was given out
+  one.told = { url, title };
   line.say({ type: 'browser_debug_tab_available', token, browser_id: kept.install, url, title, ...favicon, ticket });
 }
 
-/** It moved on by script. @param {{tabId: number, frameId: number, url: string}} details */
+/** It moved on by script, as early as before its offer. @param {{tabId: number, frameId: number, url: string}} details */
 export function moved({ tabId, frameId, url }) {
-  const one = frameId === 0 ? offers.get(tabId) : undefined;
+  const one = frameId === 0 ? (offers.get(tabId) ?? coming.get(tabId)?.page) : undefined;
   if (!one) return;
-  one.url = url;
+  one.url = address(url);
   remember();
   tellSoon(tabId);
 }
@@ -80,9 +87,17 @@ function tellSoon(tabId) {
   quiet.add(tabId);
   setTimeout(() => {
     quiet.delete(tabId);
-    const { accepted, token, url, title } = offers.get(tabId) ?? {};
-    if (accepted) line.say({ type: 'browser_debug_tab_updated', token, url, title });
+    const one = offers.get(tabId);
+    if (one?.accepted) update(one);
   }, QUIET_MS);
+}
+
+/** If the hub does not know it yet. @param {Live} one */
+function update(one) {
+  const { token, url, title, told } = one;
+  if (told?.url === url && told.title === title) return;
+  one.told = { url, title };
+  line.say({ type: 'browser_debug_tab_updated', token, url, title });
 }
 
 /** @param {Diary} diary @param {number} tabId @param {object} message */
@@ -113,7 +128,8 @@ function onReady({ proxy }) {
   clearTimeout(leaving);
   leaving = undefined;
   isAway = false;
-  keepForNow({ debugProxy: proxy });
+  keepForNow({ debugProxy: proxyOf(proxy) });
+  void lookAtPermission();
   for (const tabId of offers.keys()) {
     void listenTo(tabId);
     void announce(tabId);
@@ -127,7 +143,7 @@ function onMessage({ type, token, request_id, filters, ...told }) {
   const [tabId, one] = found;
   const newest = -(filters?.limit ?? 0);
   if (type === 'browser_debug_tab_accepted') accepted(one, told);
-  else if (type === 'browser_debug_tab_refused') refused(tabId);
+  else if (type === 'browser_debug_tab_refused') refused(tabId, one, told.error);
   else if (type === 'browser_debug_get_network') {
     const requests = fitting([...one.diary.requests.values()].slice(newest));
     line.say({ type: 'browser_debug_network_data', request_id, requests });
@@ -140,14 +156,15 @@ function onMessage({ type, token, request_id, filters, ...told }) {
 /** @param {Live} one @param {any} told */
 function accepted(one, { ticket, response_body_max_size }) {
   const isFirst = !one.ticket;
-  const bodyMax = Math.min(response_body_max_size, settings.response_body_max_size, MOST_BODY);
-  Object.assign(one, { ticket, accepted: true, bodyMax });
+  Object.assign(one, { ticket, accepted: true, bodyMax: Math.min(response_body_max_size, bodyMax()) });
   remember();
+  update(one); // it may have moved meanwhile
   if (isFirst) one.diary.tellAll();
 }
 
-/** @param {number} tabId */
-function refused(tabId) {
+/** @param {number} tabId @param {Live} one @param {{message?: string}} [error] */
+function refused(tabId, { url }, error) {
+  refusal = { url, why: error?.message ?? '' };
   offers.delete(tabId);
   remember();
   if (!coming.has(tabId)) void release(tabId);
@@ -155,7 +172,7 @@ function refused(tabId) {
 
 /** Nobody looks any more, after a while; the bar must not say so for long. The pages are offered again when the hub is. */
 function onLost() {
-  for (const one of offers.values()) one.told = one.accepted = false;
+  for (const one of offers.values()) Object.assign(one, { told: null, accepted: false });
   leaving ??= setTimeout(() => {
     isAway = true;
     void releaseAll();

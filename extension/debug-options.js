@@ -19,6 +19,7 @@ async function show() {
     return line;
   });
   part('offered').replaceChildren(...lines);
+  part('refused').textContent = told.refused ? `Not offered: ${told.refused.url}: ${told.refused.why}`.slice(0, 500) : '';
   part('allow').hidden = told.allowed;
   part('allow').textContent = `See pages of ${told.proxy}`;
   part('allow').onclick = () => chrome.permissions.request({ origins: told.origins }).then(show);
@@ -26,7 +27,7 @@ async function show() {
 
 /** @param {{connected: boolean, proxy: string, allowed: boolean, offered: object[]}} told */
 function wordsFor({ connected, proxy, allowed, offered }) {
-  if (!connected) return 'No hub answers.';
+  if (!connected) return 'No hub answers, or it does not know the key.';
   if (!allowed) return `Connected. Chrome does not let us see pages of ${proxy} yet.`;
   return `Connected. Pages of ${proxy} are offered for inspection: ${offered.length} now.`;
 }

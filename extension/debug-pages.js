@@ -17,18 +17,19 @@ import { isOursAlone } from './debug-hold.js';
  * @property {string} loaderId what Chrome's debugger calls its document, once it is known
  * @property {string} token
  * @property {Seen} [seen]
- * @property {{url: string, documentId: string}} [page]
+ * @property {Place} [page]
  */
 /**
  * @typedef {object} More
  * @property {Diary} diary
  * @property {string} loaderId
  * @property {boolean} isLate the debugger came after the document
- * @property {boolean} told the hub has heard of it, on this line
+ * @property {{url: string, title: string} | null} told what the hub has heard of it, on this line
  * @property {boolean} accepted
  * @property {number} bodyMax
  */
 /** @typedef {Offer & More} Live */
+/** @typedef {{url: string, committed: string, documentId: string}} Place where it is, and where it began */
 
 /** @type {Map<number, Coming>} */
 export const coming = new Map();
@@ -39,8 +40,8 @@ export const left = new Map();
 
 /** Of all this, the offers outlive the worker. */
 export function remember() {
-  const all = [...offers].map(([tabId, { token, ticket, url, title, documentId }]) => {
-    return [tabId, { token, ticket, url, title, documentId, alone: isOursAlone(tabId) }];
+  const all = [...offers].map(([tabId, { token, ticket, url, committed, title, documentId }]) => {
+    return [tabId, { token, ticket, url, committed, title, documentId, alone: isOursAlone(tabId) }];
   });
   keepForNow({ debugged: Object.fromEntries(all) });
 }
@@ -51,6 +52,26 @@ export function isProxys(url) {
   const [page, proxy] = [new URL(url), new URL(current.debugProxy)];
   const isHost = page.hostname === proxy.hostname || page.hostname.endsWith(`.${proxy.hostname}`);
   return isHost && page.protocol === proxy.protocol && page.port === proxy.port;
+}
+
+/** An origin of http or https, or nothing. @param {unknown} told by a hub, which may be another's */
+export function proxyOf(told) {
+  if (typeof told !== 'string' || !URL.canParse(told)) return '';
+  const { protocol, origin } = new URL(told);
+  return protocol === 'http:' || protocol === 'https:' ? origin : '';
+}
+
+let allowed = false;
+
+/** Whether Chrome lets us see pages of the hub's proxy: where it does not, no hub can have us look. */
+export function isAllowed() {
+  return allowed;
+}
+
+/** After a new proxy, and when the person has changed what we may see. */
+export async function lookAtPermission() {
+  const origins = current.debugProxy ? permissionsFor(current.debugProxy) : [];
+  allowed = origins.length > 0 && (await chrome.permissions.contains({ origins }).catch(() => false));
 }
 
 /** Without a port: what Chrome lets extensions ask for has none. @param {string} proxy */

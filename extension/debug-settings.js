@@ -10,8 +10,14 @@ import { kept } from './memory.js';
 /** @type {Settings} */
 export const settings = { signaling_url: '', user_key: '', response_body_max_size: 102_400 };
 
+const MOST_BODY = 2_000_000; // however it is written, it fits into a frame
 const NAMES = /** @type {(keyof Settings)[]} */ (Object.keys(settings));
 const MATTER = new Set([...NAMES, 'pairing']);
+
+/** Characters of a body that are told. */
+export function bodyMax() {
+  return Math.min(settings.response_body_max_size, MOST_BODY);
+}
 
 export async function recallSettings() {
   Object.assign(settings, await chrome.storage.local.get(NAMES));

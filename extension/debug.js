@@ -5,9 +5,9 @@ import { diaryOf } from './debug-arrival.js';
 import * as held from './debug-hold.js';
 import * as line from './debug-line.js';
 import { listenAgain, release } from './debug-listen.js';
-import { close, letAllGo } from './debug-offers.js';
-import { coming, offers, permissionsFor, remember } from './debug-pages.js';
-import { onSettings, recallSettings, settings } from './debug-settings.js';
+import { close, lastRefusal, letAllGo } from './debug-offers.js';
+import { coming, isAllowed, lookAtPermission, offers, permissionsFor, remember } from './debug-pages.js';
+import { bodyMax, onSettings, recallSettings } from './debug-settings.js';
 
 onSettings(() => {
   void letAllGo();
@@ -17,12 +17,13 @@ onSettings(() => {
 /** What an earlier life of the worker had offered. */
 export async function recall() {
   await recallSettings();
+  await lookAtPermission();
   for (const [id, offer] of Object.entries(current.debugged)) {
     const tabId = Number(id);
     const page = await chrome.webNavigation.getFrame({ tabId, frameId: 0 }).catch(() => null);
     if (page?.documentId !== offer.documentId) continue;
-    const fresh = { diary: diaryOf(tabId), loaderId: '', isLate: false, told: false, accepted: false };
-    offers.set(tabId, { ...offer, ...fresh, bodyMax: settings.response_body_max_size });
+    const fresh = { diary: diaryOf(tabId), loaderId: '', isLate: false, told: null, accepted: false };
+    offers.set(tabId, { ...offer, ...fresh, bodyMax: bodyMax() });
     listenAgain(tabId, offer.alone);
   }
   remember();
@@ -32,9 +33,9 @@ export async function recall() {
 export async function status() {
   const proxy = current.debugProxy;
   const origins = proxy ? permissionsFor(proxy) : [];
-  const allowed = !origins.length || (await chrome.permissions.contains({ origins }));
+  const allowed = !origins.length || isAllowed();
   const offered = [...offers.values()].map(({ url, title }) => ({ url, title }));
-  return { connected: line.isReady(), proxy, origins, allowed, offered };
+  return { connected: line.isReady(), proxy, origins, allowed, offered, refused: lastRefusal() };
 }
 
 /** @param {number} tabId */

@@ -71,11 +71,12 @@ export interface Current {
   debugProxy: string;
 }
 
-/** A page of the debug proxy. `alone`: no agent has the tab. */
+/** A page of the debug proxy. `committed`: where it began, before it moved by script; `alone`: no agent has the tab. */
 export interface Offer {
   token: string;
   ticket: string;
   url: string;
+  committed: string;
   title: string;
   documentId: string;
   alone: boolean;

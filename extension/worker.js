@@ -7,6 +7,7 @@ import * as hold from './debug-hold.js';
 import * as hub from './debug-line.js';
 import * as listening from './debug-listen.js';
 import { moved, retitled } from './debug-offers.js';
+import { lookAtPermission } from './debug-pages.js';
 import * as downloads from './downloads.js';
 import { keep, kept, recall } from './memory.js';
 import { answer } from './page.js';
@@ -182,6 +183,9 @@ chrome.webNavigation.onCommitted.addListener((details) => void ready.then(() => 
 chrome.webNavigation.onCompleted.addListener((details) => void ready.then(() => arrival.completed(details)));
 chrome.webNavigation.onHistoryStateUpdated.addListener((details) => void ready.then(() => moved(details)));
 chrome.webNavigation.onReferenceFragmentUpdated.addListener((details) => void ready.then(() => moved(details)));
+
+chrome.permissions.onAdded.addListener(() => void ready.then(lookAtPermission));
+chrome.permissions.onRemoved.addListener(() => void ready.then(lookAtPermission));
 
 chrome.runtime.onStartup.addListener(() => {});
 chrome.runtime.onInstalled.addListener(() => {});

@@ -262,6 +262,9 @@ def _is_list(declared: Any) -> bool:
 # Options
 
 
+_READERS = {"pilothouse.config", "pilothouse.cocoons"}
+
+
 def unread() -> set[str]:
     """Options that are declared for what is to come and that no code reads yet."""
     return {option.name for option in options() if option.key not in _attributes()}
@@ -269,15 +272,15 @@ def unread() -> set[str]:
 
 @functools.cache
 def _attributes() -> set[str]:
-    """Attributes used in the files that read a `Config`."""
+    """Attributes used in the files that read a `Config`, or the cocoons, which hand a part of it on."""
     found: set[str] = set()
     for path in SOURCE.rglob("*.py"):
         text = path.read_text("utf-8")
-        if "pilothouse.config" not in text:
+        if not any(one in text for one in _READERS):
             continue
         tree = ast.parse(text)
-        imported = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-        if "pilothouse.config" in imported:
+        imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        if imported & _READERS:
             found |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     return found
 
@@ -349,7 +352,7 @@ def _limit_rows() -> list[str]:
 def _option_row(option: Option, waits: bool) -> str:
     default = f"`{json.dumps(option.default)}`"
     meaning = f"{option.description}{' *Not in force yet.*' if waits else ''}".replace("|", "\\|")
-    bounds = _note(option.type).removeprefix(option.description).strip("; ")
+    bounds = _note(option.type).replace(option.description, "").strip("; ")
     kind = _type(option.type) + (f", {bounds}" if bounds else "")
     return f"| `{option.key}` | {kind} | {default} | {meaning} | `{option.env}` |"
 

@@ -48,6 +48,7 @@ class Here:
         self.cocoons: Cocoons
         self.pairing: Pairing
         self.passes: Passes
+        self.running: asyncio.Task[None]
 
     @property
     def agent(self) -> str:
@@ -70,14 +71,15 @@ class Here:
 
 
 @contextlib.asynccontextmanager
-async def daemon_here(home: Path, settings: Config | None = None, port: int = 0) -> AsyncIterator[Here]:
+async def daemon_here(
+    home: Path, settings: Config | None = None, port: int = 0, *, linger_s: float = 0
+) -> AsyncIterator[Here]:
     here = Here(home)
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", port)) as listener:
         _open_up(patch, here)
         with instance.Claim(str(home)):
-            running = asyncio.create_task(
-                daemon.run(settings or Config(), home, listener, defaults=Defaults(tools="all"))
-            )
+            run = daemon.run(settings or Config(), home, listener, defaults=Defaults(tools="all"), linger_s=linger_s)
+            running = here.running = asyncio.create_task(run)
             try:
                 async with asyncio.timeout(READY_S):
                     while not (home / "daemon.json").exists():

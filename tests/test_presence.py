@@ -2,10 +2,22 @@
 
 import asyncio
 import time
+from pathlib import Path
+from typing import Any
 
-from pilothouse.doors.http import BRIDGE_PATH
+from starlette.routing import WebSocketRoute
+from websockets.asyncio.client import connect
+
+from pilothouse.config import Config, Proxy
+from pilothouse.doors.http import BRIDGE_PATH, SIGNALING_PATH
+from pilothouse.doors.signaling import SignalingDoor
 from pilothouse.presence import Presence
+from tests.daemon_here import daemon_here
+from tests.hub.test_signaling import Hubbed, announce, ask, hubbed
 from tests.promises import promise
+from tests.proxy.apps import App, running
+
+__all__ = ["hubbed"]
 
 pytestmark = promise("E03")
 
@@ -41,6 +53,36 @@ async def test_a_browser_of_the_persons_keeps_no_daemon() -> None:
         if (await asyncio.wait([over], timeout=0.05))[0]:
             return
     raise AssertionError("it is still there")
+
+
+async def test_who_looks_at_a_page_of_the_debug_proxy_keeps_it(home: Path) -> None:
+    """Whose Chrome is not paired has no other tie to the daemon."""
+    settings = Config(proxy=Proxy(enabled=True, port=0))
+    async with running(App()) as app, daemon_here(home, settings, linger_s=1) as here:
+        here.cocoons.add({"id": "shop", "target": app.url})
+        port = here.cocoons.proxy.port
+        async with connect(f"ws://shop.localhost:{port}/ws", host="127.0.0.1", port=port):
+            done, _ = await asyncio.wait([here.running], timeout=1.6)
+            assert not done
+        await asyncio.wait_for(asyncio.shield(here.running), 10)
+
+
+async def test_a_browser_that_offers_a_tab_keeps_it(hubbed: Hubbed) -> None:
+    presence = Presence(asyncio.Event())
+    routes = [one for one in hubbed.here.routes if isinstance(one, WebSocketRoute)]
+    door: Any = next(one.endpoint.__self__ for one in routes if one.path == SIGNALING_PATH)  # type: ignore[attr-defined]
+    assert isinstance(door, SignalingDoor)
+    async with hubbed.browser() as browser:
+        connections = Door()
+        connections.connections = 1
+        presence.watch(connections, browsers=lambda: door.idle_browsers)
+        await ask(browser, "hello", browser_id="b1")
+        assert presence._clients() == 0
+        token = await announce(browser, hubbed, "mine")
+        assert presence._clients() == 1
+        await browser.send(f'{{"type":"browser_debug_tab_closed","token":"{token}"}}')
+        await ask(browser, "hello", browser_id="b1")
+        assert presence._clients() == 0
 
 
 async def test_a_short_visit_counts() -> None:

@@ -36,7 +36,7 @@ pytestmark = promise("D08", "D07")
 
 # What the daemon's routes give to an agent. All of it but the tools' addresses only reads the agent's own.
 OPEN_TO_AGENTS = {
-    "/metrics", "/commands", "/ws-message", "/signaling", "/api/{path:path}", "/api/browser/{session}/follow",
+    "/metrics", "/commands", "/ws-message", "/api/{path:path}", "/api/browser/{session}/follow",
 }  # fmt: skip
 NO_KEY_OPENS = {"/bridge"}  # only the extension comes there, by its Origin: whoever else tries is nobody for the log
 # Files without data, and a door that takes a ticket that only a person can make.

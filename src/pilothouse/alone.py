@@ -61,7 +61,10 @@ async def run(settings: Config, file: Path, home: Path, listener: socket.socket)
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     port: int = listener.getsockname()[1]
     cocoons = Cocoons(file, settings.proxy, forbidden_ports=set())
-    door = HttpDoor(front(Hub(cocoons, Signer(hive_secrets(Keys(home)))), cocoons, settings, port))
+    cocoons.on_users = lambda name, change: _log.info("user %s: key %s", name, change)
+    cocoons.on_mistake = lambda failure: _log.warning("users and cocoons stay as they were: %s", failure)
+    hub = Hub(cocoons, Signer(_secrets(home)), settings.hub.memory_mb * 1_000_000)
+    door = HttpDoor(front(hub, cocoons, settings, port))
     await door.listen(listener)
     _announce(port)
     try:
@@ -71,11 +74,19 @@ async def run(settings: Config, file: Path, home: Path, listener: socket.socket)
             await asyncio.wait_for(door.close(), CLOSE_S)
 
 
+def _secrets(home: Path) -> list[str]:
+    """A secret of its own would be of no use: the proxies whose tokens it reads are elsewhere."""
+    if not os.environ.get("HIVE_SECRET") and not (home / "hive.key").exists():
+        hints = ["export HIVE_SECRET=…  # the one that the proxy has", f"or copy the proxy's hive.key into {home}"]
+        raise Failure("bad_request", f"the hub needs the proxy's HIVE_SECRET; {hints[1]}", suggestions=hints)
+    return hive_secrets(Keys(home))
+
+
 def front(hub: Hub, cocoons: Cocoons, settings: Config, port: int) -> Front:
     """Two routes behind the same checks as every door's. A proxy in front gives the name it was called by: that may be
     one without a port."""
     names = settings.server.allowed_hosts
-    signaling = SignalingDoor(hub, cocoons)
+    signaling = SignalingDoor(hub, cocoons, on_refused=lambda key: _log.warning("a key that is nobody's was refused"))
     inner = Starlette(routes=[*signaling.routes(), Route("/health", _health, methods=["GET"])])
     hosts = allowed_hosts(port, names) | frozenset(names)
     return Front(inner, lambda secret: None, hosts=hosts, extension=ORIGIN, insecure_no_secret=False)

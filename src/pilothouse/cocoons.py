@@ -14,13 +14,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pilothouse.config import Cocoon, Config, Proxy, parse
+from pilothouse.config import LOCAL, Cocoon, Config, Proxy, parse
 from pilothouse.editing import edited, read_text
 from pilothouse.errors import Failure
 from pilothouse.guard.address import check_url
 from pilothouse.tables import with_entry, without_entry
-
-LOCAL = "local"
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -48,6 +46,7 @@ class Cocoons:
         self._places: dict[str, Place] = {}
         self._users: dict[str, str] = {}
         self.on_users: Callable[[str, str], None] = lambda name, change: None  # "added" or "removed"; both: a new key
+        self.on_mistake: Callable[[Failure], None] = lambda failure: None  # the file cannot be read; the list stays
         self._refresh()
 
     def find(self, cocoon_id: str) -> Place | None:
@@ -73,33 +72,43 @@ class Cocoons:
         return len({one.owner for one in self.all()}) <= 1
 
     def add(self, values: dict[str, Any]) -> Place:
-        def added(text: str) -> tuple[str, str]:
-            known = self._parsed(text)
-            if any(one.id == values["id"] for one in known.cocoons):
-                hint = f"pilothouse cocoon remove {values['id']}"
-                raise Failure("bad_request", f"there is a cocoon {values['id']} already", suggestions=[hint])
-            entry = {key: value for key, value in values.items() if value not in ("", None)}
-            new = with_entry(text, "cocoons", entry, str(self._file))
-            self._check(self._parsed(new).cocoons[-1], known)
-            return new, values["id"]
-
-        return self._placed(edited(self._file, added))
+        self.write(values)
+        return self.placed(values["id"])
 
     def remove(self, cocoon_id: str) -> None:
-        def removed(text: str) -> tuple[str, None]:
-            ids = [one.id for one in self._parsed(text).cocoons]
-            if cocoon_id not in ids:
-                hint = f"cocoons: {', '.join(ids[:20])}" if ids else "there is none"
-                raise Failure("not_found", f"there is no cocoon {cocoon_id[:80]!r}", suggestions=[hint])
-            return without_entry(text, "cocoons", ids.index(cocoon_id), str(self._file)), None
+        """This and `write` change the file and nothing here: they may run in a thread, the rest may not."""
+        edited(self._file, lambda text: (self.without(text, cocoon_id), None))
 
-        edited(self._file, removed)
+    def write(self, values: dict[str, Any]) -> None:
+        edited(self._file, lambda text: (self.having(text, values), None))
 
-    def _placed(self, cocoon_id: str) -> Place:
+    def placed(self, cocoon_id: str) -> Place:
+        """One that was just written."""
         found = self.find(cocoon_id)
         if found is None:
             raise Failure("system", f"the cocoon {cocoon_id} vanished while it was added", retryable=True)
         return found
+
+    def having(self, text: str, values: dict[str, Any]) -> str:
+        """The file's text with one more cocoon, or why there cannot be this one."""
+        known = self._parsed(text)
+        if any(one.id == values["id"] for one in known.cocoons):
+            hint = f"pilothouse cocoon remove {values['id']}"
+            raise Failure("bad_request", f"there is a cocoon {values['id']} already", suggestions=[hint])
+        entry = {key: value for key, value in values.items() if value not in ("", None)}
+        new = with_entry(text, "cocoons", entry, str(self._file))
+        self._check(self._parsed(new).cocoons[-1], known)
+        return new
+
+    def without(self, text: str, cocoon_id: str) -> str:
+        ids = [one.id for one in self._parsed(text).cocoons]
+        if cocoon_id not in ids:
+            hint = f"cocoons: {', '.join(ids[:20])}" if ids else "there is none"
+            raise Failure("not_found", f"there is no cocoon {cocoon_id[:80]!r}", suggestions=[hint])
+        return without_entry(text, "cocoons", ids.index(cocoon_id), str(self._file))
+
+    def text(self) -> str:
+        return read_text(self._file)
 
     def _parsed(self, text: str) -> Config:
         return parse(text, str(self._file))
@@ -114,17 +123,20 @@ class Cocoons:
         check_url(cocoon.target, self._forbidden_ports)
 
     def _refresh(self) -> None:
-        """A file with a mistake in it changes nothing: the daemon's log tells of it."""
+        """A file with a mistake in it changes nothing, and is told of once."""
         stamp = _stamp(self._file)
         if stamp == self._stamp:
             return
-        self._stamp = stamp
-        with contextlib.suppress(Failure):
-            config = self._parsed(read_text(self._file))
-            before, self._users = self._users, {one.name: one.key_sha256 for one in config.users if one.key_sha256}
+        before = self._users
+        try:
+            config = self._parsed(self.text())
             self._places = {one.id: self._place(one) for one in config.cocoons if self._usable(one, config)}
-            for name, change in _changes(before, self._users):
-                self.on_users(name, change)
+            self._users = {one.name: one.key_sha256 for one in config.users if one.key_sha256}
+        except Failure as failure:
+            self.on_mistake(failure)
+        self._stamp = stamp
+        for name, change in _changes(before, self._users):
+            self.on_users(name, change)
 
     def _usable(self, cocoon: Cocoon, config: Config) -> bool:
         with contextlib.suppress(Failure):

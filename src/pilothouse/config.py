@@ -286,6 +286,7 @@ class Proxy(msgspec.Struct, frozen=True):
     response_body_max_size: Annotated[BodySize, Meta(description=_BODY_MAX)] = 102_400
 
 
+LOCAL = "local"  # the user whose machine this is
 COCOON_ID = "^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"
 
 
@@ -294,7 +295,7 @@ class Cocoon(msgspec.Struct, frozen=True):
         str, Meta(pattern=COCOON_ID, description="By what it is called, and its host name: letters, digits and -.")
     ]
     name: Annotated[str, Meta(max_length=200, description="What people call it; empty is its id.")] = ""
-    owner: Annotated[str, Meta(max_length=64, description="The user whose it is.")] = "local"
+    owner: Annotated[str, Meta(max_length=64, description="The user whose it is.")] = LOCAL
     target: Annotated[
         str, Meta(pattern=r"^$|^https?://[^\s/?#@]+/?$", max_length=300, description="Where its app listens.")
     ] = ""
@@ -315,6 +316,14 @@ class Hub(msgspec.Struct, frozen=True):
     ] = ""
     key: Annotated[str, Meta(max_length=200, description="The key of your user there.")] = ""
     port: Annotated[int, Meta(ge=0, le=65535, description="Port of `pilothouse hub`; 0 picks a free one.")] = 8778
+    memory_mb: Annotated[
+        int,
+        Meta(
+            ge=32,
+            le=65_536,
+            description="Megabytes that a hub keeps of all tabs; beyond it, whose tabs hold most lose their oldest.",
+        ),
+    ] = 256
 
 
 class User(msgspec.Struct, frozen=True):

@@ -269,7 +269,7 @@ async def run(
         *cocoon_routes(proxy.cocoons, audit, person),
         *extension_routes(pairing, links, bridge, audit, person, port=port),
     ]
-    signaling = SignalingDoor(proxy.hub, proxy.cocoons, keys.who, bridge.handshake)
+    signaling = SignalingDoor(proxy.hub, proxy.cocoons, bridge.handshake, lambda key: person.tried_hub(keys.who(key)))
     routes = [metrics_route(gate), *bridge.routes(), *signaling.routes(), *people, *rest]
     app = build_app(
         mcp.door,
@@ -281,8 +281,8 @@ async def run(
         insecure_no_secret=is_open,
     )
     http = HttpDoor(presence.at_web(app, BRIDGE_PATH, SIGNALING_PATH))
-    browsers = lambda: links.connected + signaling.browsers
-    presence.watch(local, http, sessions=lambda: sessions.in_use, browsers=browsers)
+    browsers = lambda: links.connected + signaling.idle_browsers
+    presence.watch(local, http, proxy, sessions=lambda: sessions.in_use, browsers=browsers)
     following: list[asyncio.Task[None]] = []
     try:
         await local.listen(Path(socket_path(home)))
@@ -323,9 +323,13 @@ class _Proxy:
         self.cocoons = Cocoons(file, proxy, forbidden_ports=ports)
         self._door: ProxyDoor | None = None
         signer = Signer(hive_secrets(keys))
-        self.hub = Hub(self.cocoons, signer)
+        self.hub = Hub(self.cocoons, signer, settings.hub.memory_mb * 1_000_000)
         if self._listener is not None:
             self._door = ProxyDoor(self.cocoons, signer, Lines(Resolver(settings.network.hosts), ports))
+
+    @property
+    def connections(self) -> int:
+        return self._door.connections if self._door else 0
 
     async def listen(self) -> None:
         if self._door and self._listener:

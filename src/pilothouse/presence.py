@@ -35,7 +35,8 @@ class Presence:
 
     def watch(self, *doors: Door, sessions: Callable[[], int] = int, browsers: Callable[[], int] = int) -> None:
         """`sessions` says how many are open: those of a terminal outlive its commands, and its clients. `browsers` says
-        how many of the clients are a person's Chrome, which connects to any daemon there is and needs none."""
+        how many of the clients are a person's Chrome, which connects to any daemon there is and needs none: one that
+        offers no tab."""
         self._doors, self._sessions, self._browsers = doors, sessions, browsers
 
     def at_web(self, app: ASGIApp, *unnoticed: str) -> ASGIApp:
@@ -71,6 +72,7 @@ class Presence:
     async def until_over(self, linger_s: float) -> None:
         """Return when told to stop, or `linger_s` after the last client left; 0 means never by itself."""
         tick_s = min(TICK_S, linger_s / 4) if linger_s else None
+        self._last_seen = time.monotonic()  # nobody could come before it was ready
         while not self._stop.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), tick_s)

@@ -10,12 +10,10 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.config import Config, User, parse
+from pilothouse.config import LOCAL, Config, User, parse
 from pilothouse.editing import edited, read_text
 from pilothouse.errors import Failure
 from pilothouse.tables import with_changes, with_entry, without_entry
-
-LOCAL = "local"
 
 
 class Users:

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from http import HTTPStatus
 
 import pytest
-from websockets.asyncio.server import Request, Response, ServerConnection, serve
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
 
 from pilothouse.cdp import socket as module
 from pilothouse.cdp.connection import Connection, ProtocolError

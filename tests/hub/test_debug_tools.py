@@ -1,12 +1,16 @@
 """The three debug tools, from a browser's announcement to what an agent reads."""
 
+import asyncio
 import json
 from typing import Any
 
 import httpx
 import pytest
 
+from pilothouse.errors import Failure
 from pilothouse.guard.policy import Decision
+from pilothouse.guard.rules import read_rules
+from pilothouse.hub import own
 from tests.daemon_here import ALLOW
 from tests.hub.test_signaling import ANN, Hubbed, announce, hubbed
 from tests.promises import promise
@@ -71,14 +75,59 @@ async def test_another_users_tab_is_not_there(hubbed: Hubbed):
             assert (await call(hubbed, tool, token=handle))["error"]["code"] == "not_found"
 
 
-async def test_what_the_policy_forbids_is_not_told(hubbed: Hubbed, monkeypatch: pytest.MonkeyPatch):
-    hubbed.here.decide = lambda question: ALLOW
+@pytest.mark.parametrize("rules", ['[[rules]]\nhost = "*.localhost"\nread = false\n', 'template = "locked"\n'])
+async def test_what_the_policy_forbids_is_not_told(hubbed: Hubbed, rules: str):
+    hubbed.here.decide = lambda question: ALLOW if question.tool == "browser_debug_list_tabs" else None
     async with hubbed.browser() as browser:
         await announce(browser, hubbed, "mine")
         handle = (await call(hubbed, "browser_debug_list_tabs"))["data"]["tabs"][0]["token"]
-        monkeypatch.setattr(hubbed.here.gate._policy, "forbids", lambda browser, url: "mine.localhost" in url)
+        hubbed.here.gate._policy.replace(read_rules(rules))
         assert (await call(hubbed, "browser_debug_list_tabs"))["data"]["tabs"] == []
-        assert (await call(hubbed, "browser_debug_get_network", token=handle))["error"]["code"] == "denied"
+        for tool in ("browser_debug_get_network", "browser_debug_get_console"):
+            assert (await call(hubbed, tool, token=handle))["error"]["code"] == "denied"
+
+
+async def test_requests_to_a_host_that_may_not_be_read_are_left_out(hubbed: Hubbed):
+    hubbed.here.decide = lambda question: ALLOW
+    async with hubbed.browser() as browser:
+        token = await announce(browser, hubbed, "mine")
+        urls = (
+            "http://x.test/",
+            "https://bank.test/a?b",
+            "wss://bank.test/",
+            "blob:http://bank.test/1",
+            "HTTP://bank.test",
+        )
+        for number, url in enumerate(urls):
+            data = {"request_id": str(number), "timestamp": number, "method": "GET", "url": url}
+            said = {"type": "browser_debug_network_event", "token": token, "event": "request", "data": data}
+            await browser.send(json.dumps(said))
+        await browser.send('{"type":"alive"}')
+        await browser.recv()
+        handle = (await call(hubbed, "browser_debug_list_tabs"))["data"]["tabs"][0]["token"]
+        assert len((await call(hubbed, "browser_debug_get_network", token=handle))["data"]["requests"]) == 5
+        hubbed.here.gate._policy.replace(read_rules('[[rules]]\nhost = "bank.test"\nread = false\n'))
+        told = await call(hubbed, "browser_debug_get_network", token=handle)
+        assert [one["url"] for one in told["data"]["requests"]] == ["http://x.test/", "blob:http://bank.test/1"]
+
+
+async def test_who_follows_is_judged_again(hubbed: Hubbed, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(own, "RECHECK_S", 0)
+    async with hubbed.browser() as browser:
+        token = await announce(browser, hubbed, "mine")
+        debug = hubbed.here.gate.offered()
+        followed = debug.followed((await debug.tabs())[0].token)
+        first = asyncio.create_task(anext(followed))
+        await asyncio.sleep(0)
+        for at in (1, 2):
+            entry = {"timestamp": at, "level": "log", "message": "x"}
+            await browser.send(json.dumps({"type": "browser_debug_console_event", "token": token, "entry": entry}))
+            if at == 1:
+                await asyncio.wait_for(first, 10)
+                rules = '[[rules]]\nhost = "*.localhost"\nread = false\n'
+                hubbed.here.gate._policy.replace(read_rules(rules))
+        with pytest.raises(Failure, match="the policy forbids"):
+            await asyncio.wait_for(anext(followed), 10)
 
 
 async def test_every_call_stands_in_the_log(hubbed: Hubbed):

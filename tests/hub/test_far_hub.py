@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import ipaddress
+import json
+import shutil
 import signal
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,13 +20,19 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
 
 from pilothouse.config import Config
 from pilothouse.config import Hub as HubSettings
 from pilothouse.errors import Failure
+from pilothouse.guard.known import known
+from pilothouse.guard.pairing import ORIGIN
 from pilothouse.hub.far import FarHub
 from pilothouse.hub.words import ConsoleFilters, NetworkFilters, TabInfo
 from pilothouse.users import Users
+from tests import own_chrome
+from tests.command_line import CommandLine
 from tests.daemon_here import ALLOW, daemon_here
 from tests.hub.viewers import Shop, Viewer, viewer
 from tests.processes import Process
@@ -117,6 +125,8 @@ async def test_two_users_two_cocoons_three_browsers(town: Town):
 
         await until(both, "ben's own second page is offered")
         assert {one.cocoon_id for one in await hubs["ben"].listed("")} == {"bens"}
+        why = await browsers[2].popup.js("chrome.runtime.sendMessage({type: 'debug'}).then((told) => told.refused)")
+        assert why == {"url": f"{town.proxy.origin('anns')}/quiet", "why": "this user owns no such cocoon"}
         assert len(await hubs["ann"].listed("")) == 2
         for hub in hubs.values():
             await hub.close()
@@ -173,9 +183,15 @@ async def test_a_hub_that_starts_again_has_the_tabs_back_within_5_s(town: Town, 
             assert time.monotonic() - began < 8
             assert away["error"]["retryable"]
             await page.js("console.log('meanwhile')")
+            await browser.chrome.open(f"{town.proxy.origin('anns')}/moves")
             await town.start()
             began = time.monotonic()
-            (back,) = await until(listed, "it is back")
+
+            async def both() -> list[dict[str, Any]]:
+                found = sorted(await listed(), key=lambda one: one["url"])
+                return found if [one["url"].rpartition("/")[2] for one in found] == ["moved?on=1", "quiet"] else []
+
+            _, back = await until(both, "it is back, and so is one that was opened and moved meanwhile")
             assert time.monotonic() - began < 5
             assert back["browser_id"] == tab["browser_id"]
             await page.js("console.log('after')")
@@ -185,6 +201,136 @@ async def test_a_hub_that_starts_again_has_the_tabs_back_within_5_s(town: Town, 
                 return [one["message"] for one in told["data"]["entries"]] == ["before", "meanwhile", "after"]
 
             await until(complete, "nothing is missing, nothing is twice")
+
+
+async def test_a_tab_that_was_let_go_and_held_again_tells_nothing_twice(
+    town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    quick = shutil.copytree(own_chrome.EXTENSION, tmp_path / "extension")
+    offers = quick / "debug-offers.js"
+    assert "const AWAY_MS = 60_000;" in offers.read_text()
+    offers.write_text(offers.read_text().replace("const AWAY_MS = 60_000;", "const AWAY_MS = 200;"))
+    monkeypatch.setattr(own_chrome, "EXTENSION", quick)
+    async with viewer() as browser:
+        await browser.use_hub(town.url, town.keys["ann"])
+        page = await browser.chrome.open(f"{town.proxy.origin('anns')}/quiet")
+        await page.js("console.log('before')")
+        hub = town.client("ann")
+
+        async def lines() -> list[str]:
+            with contextlib.suppress(Failure):
+                for tab in await hub.listed(""):
+                    return [one.message for one in await hub.console("", tab.token, ConsoleFilters())]
+            return []
+
+        async def let_go() -> bool:
+            return await browser.held_tabs() == 0
+
+        await until(lines, "it is offered, with its line")
+        town.stop()
+        await until(let_go, "nobody holds it")
+        await page.js("console.log('meanwhile')")
+        await town.start()
+
+        async def all_told() -> bool:
+            return "after" in await lines()
+
+        await browser.connected()
+        await page.js("console.log('after')")
+        await until(all_told, "it is held again")
+        assert await lines() == ["before", "meanwhile", "after"]
+        await hub.close()
+
+
+class Teller:
+    """A browser's line to the hub with one tab, and someone who follows that tab through a far hub."""
+
+    def __init__(self, town: Town) -> None:
+        self.town = town
+        self.token = town.proxy.signer.mint("anns", "/quiet")
+        self.ticket = ""
+
+    @contextlib.asynccontextmanager
+    async def followed(self) -> AsyncIterator[tuple[ClientConnection, AsyncGenerator[Any], Any]]:
+        """The line, what is followed, and the first that was heard: from then on nothing is missed."""
+        protocols = [Subprotocol("pilothouse"), Subprotocol(f"pilothouse.key.{self.town.keys['ann']}")]
+        async with connect(self.town.url, origin=Origin(ORIGIN), subprotocols=protocols) as line:
+            url = f"{self.town.proxy.origin('anns')}/quiet"
+            said = {"token": self.token, "browser_id": "b", "url": url, "title": "", "ticket": self.ticket}
+            await line.send(json.dumps({"type": "browser_debug_tab_available", **said}))
+            self.ticket = json.loads(await line.recv())["ticket"]
+            hub = self.town.client("ann")
+            (tab,) = await hub.listed("")
+            following = hub.followed("", tab.token)
+            first = asyncio.create_task(anext(following))
+            async with asyncio.timeout(10):
+                while not first.done():
+                    await line.send(json.dumps(self._line("this is correct-horse-battery")))
+                    await asyncio.wait([first], timeout=0.1)
+            yield line, following, first.result()
+            await hub.close()
+
+    def _line(self, message: str) -> dict[str, Any]:
+        entry = {"timestamp": 1, "level": "log", "message": message}
+        return {"type": "browser_debug_console_event", "token": self.token, "entry": entry}
+
+
+async def _until_its_end(following: AsyncGenerator[Any]) -> None:
+    async with asyncio.timeout(10):
+        async for _ in following:
+            pass
+
+
+async def test_who_follows_is_told_what_ended_it(town: Town):
+    """Only the hub can say that the tab is gone."""
+    teller = Teller(town)
+    known.know("test", {"of this machine": "correct-horse-battery"})  # which no far hub can know
+    async with teller.followed() as (_, following, first):
+        assert first.message == "this is [secret:of this machine]"
+        town.stop()
+        with pytest.raises(Failure, match="broke") as broken:
+            await _until_its_end(following)
+        assert broken.value.retryable
+    known.know("test", {})
+    await town.start()
+    async with teller.followed() as (line, following, _):
+        await line.send(json.dumps({"type": "browser_debug_tab_closed", "token": teller.token}))
+        await _until_its_end(following)
+    teller = Teller(town)
+    async with teller.followed() as (_, following, _):
+        Users(town.proxy.file).add("ann")  # a new key
+        with pytest.raises(Failure, match="does not know this key"):
+            await _until_its_end(following)
+
+
+async def test_a_hub_needs_the_secret_of_its_proxies(tmp_path: Path):
+    home = tmp_path / "bare"
+    home.mkdir(mode=0o700)
+    line = CommandLine(home)
+    done = await asyncio.to_thread(line.run, "hub", "--port", "0")
+    assert done.returncode == 2
+    assert "HIVE_SECRET" in done.stderr
+    assert not (home / "hive.key").exists()
+
+
+async def test_a_hub_tells_of_a_mistake_in_its_file(town: Town):
+    before = town.proxy.file.read_text()
+    town.proxy.file.write_text("[[users]\n")
+    hub = town.client("ann")
+    assert await hub.listed("") == []  # the users of before are still its users
+    await until(_said(town, "stay as they were"), "the mistake is in its log")
+    town.proxy.file.write_text(before)
+    Users(town.proxy.file).add("eve")
+    await hub.listed("")
+    await until(_said(town, "user eve: key added"), "so is a new user")
+    await hub.close()
+
+
+def _said(town: Town, words: str) -> Callable[[], Any]:
+    async def look() -> bool:
+        return any(words in line for line in town.process.errors)
+
+    return look
 
 
 async def test_a_line_that_goes_silent_is_made_anew(town: Town):

@@ -12,7 +12,7 @@ from websockets.asyncio.client import ClientConnection
 from pilothouse.hub.hub import Hub, Tab
 from tests.command_line import CommandLine
 from tests.daemon_here import ALLOW
-from tests.hub.test_signaling import Hubbed, announce, ask, hubbed
+from tests.hub.test_signaling import ANN, Hubbed, announce, ask, hubbed
 from tests.processes import PILOTHOUSE
 from tests.promises import promise
 
@@ -129,8 +129,8 @@ async def test_what_cannot_be_followed_is_told(hubbed: Hubbed):
 
 
 async def test_a_client_of_the_hub_follows(hubbed: Hubbed):
-    async with hubbed.browser() as browser, hubbed.client() as client:
-        token = await announce(browser, hubbed, "mine")
+    async with hubbed.browser(ANN) as browser, hubbed.client() as client:
+        token = await announce(browser, hubbed, "anns")
         handle = (await ask(client, "list_tabs"))["tabs"][0]["token"]
         await client.send(json.dumps({"type": "browser_debug_follow", "request_id": "f", "token": handle}))
         assert (await ask(client, "list_tabs", request_id="2"))["request_id"] == "2"  # it listens by now

@@ -13,9 +13,10 @@ from pilothouse.config import Proxy
 from pilothouse.errors import Failure
 from pilothouse.guard.token import Signer
 from pilothouse.hub import hub as hubs
-from pilothouse.hub import rings
-from pilothouse.hub.hub import Hub, Visitor
-from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, NetworkFilters, NetworkRequest
+from pilothouse.hub import rings, visitor, waiting
+from pilothouse.hub.hub import Hub
+from pilothouse.hub.visitor import Visitor
+from pilothouse.hub.words import MAX_FRAME, ConsoleEntry, ConsoleFilters, Missed, NetworkFilters, NetworkRequest
 from tests.promises import promise
 
 pytestmark = promise("G06", "G07")
@@ -35,8 +36,8 @@ class World:
         self.signer = Signer([SECRET])
         self.start()
 
-    def start(self) -> None:
-        self.hub = Hub(self.cocoons, self.signer)
+    def start(self, **more: Any) -> None:
+        self.hub = Hub(self.cocoons, self.signer, **more)
 
     def browser(self, user: str) -> "Browser":
         return Browser(self, user)
@@ -51,7 +52,7 @@ class Browser:
     def __init__(self, world: World, user: str) -> None:
         self.world = world
         self.heard: list[dict[str, Any]] = []
-        self.visitor: Visitor = world.hub.join(user, self._hear)
+        self.visitor = Visitor(world.hub, user, self._hear)
 
     def _hear(self, message: Any) -> None:
         self.heard.append(msgspec.to_builtins(message))
@@ -82,7 +83,7 @@ def world(tmp_path: Path) -> World:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hubs, "AWAY_S", 0.05)
-    monkeypatch.setattr(hubs, "ASK_S", 0.1)
+    monkeypatch.setattr(visitor, "ASK_S", 0.1)
 
 
 def offered(world: World, user: str = "ann") -> tuple[Browser, str, str]:
@@ -367,6 +368,99 @@ async def test_after_a_new_start_the_browser_is_asked_for_what_was_missed(world:
     assert len(back.heard) == 3
 
 
+def back_again(world: World) -> tuple[Browser, str, str]:
+    """A browser and its tab after a new start of the hub, which does not know what it missed."""
+    browser, token = world.browser("ann"), world.token()
+    ticket = browser.announce(token)["ticket"]
+    world.start()
+    back = world.browser("ann")
+    back.announce(token, ticket=ticket)
+    return back, token, world.hub.tabs("ann")[0].token
+
+
+async def answer(browser: Browser, kind: str, **fields: Any) -> None:
+    """Wait for the hub's question, and answer it."""
+    async with asyncio.timeout(5):
+        while browser.heard[-1]["type"] != f"browser_debug_get_{kind}":
+            await asyncio.sleep(0)
+    browser.say(f"{kind}_data", request_id=browser.heard[-1]["request_id"], **fields)
+
+
+def request(number: int, **more: Any) -> dict[str, Any]:
+    return {"request_id": str(number), "timestamp": number, "method": "GET", "url": f"http://x.test/{number}", **more}
+
+
+async def test_the_newest_are_the_newest_after_a_new_start(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(rings, "MAX_REQUESTS", 50)
+    back, token, handle = back_again(world)
+    for number in (100, 101, 102):
+        said = {"type": "browser_debug_network_event", "token": token, "event": "request", "data": request(number)}
+        back.visitor.take(json.dumps(said).encode())
+    asked = asyncio.create_task(requests(world, handle, limit=5))
+    await answer(back, "network", requests=[request(number) for number in range(103)])
+    await answer(back, "console", entries=[])
+    assert [one.request_id for one in await asked] == ["98", "99", "100", "101", "102"]
+    kept = await requests(world, handle)
+    assert (len(kept), kept[0].request_id) == (50, "53")
+
+
+async def test_one_bad_thing_in_an_answer_does_not_spoil_it(world: World):
+    back, _, handle = back_again(world)
+    asked = asyncio.create_task(requests(world, handle))
+    told = [request(1), request(2, status=70_000), request(3, duration_ms=1e300), request(4), None]
+    await answer(back, "network", requests=told)
+    lines = [{"timestamp": at, "level": level, "message": "x"} for at, level in ((1, "loud"), (2, "log"))]
+    await answer(back, "console", entries=lines)
+    assert [one.request_id for one in await asked] == ["1", "4"]
+    assert [one.timestamp for one in await entries(world, handle)] == [2]
+
+
+async def test_who_asks_does_not_wait_for_a_browser_that_left(world: World):
+    back, token, handle = back_again(world)
+    ticket = world.hub.ticket(world.hub.tab("ann", handle))
+    asked = asyncio.create_task(requests(world, handle))
+    while back.heard[-1]["type"] != "browser_debug_get_network":
+        await asyncio.sleep(0)
+    back.visitor.leave()
+    async with asyncio.timeout(1):
+        assert await asked == []
+    again = world.browser("ann")
+    again.announce(token, ticket=ticket)
+    assert not world.hub.tab("ann", handle).complete
+
+
+async def test_two_who_ask_at_once_are_told_the_same(world: World):
+    back, _, handle = back_again(world)
+    both = [asyncio.create_task(requests(world, handle)) for _ in range(2)]
+    async with asyncio.timeout(5):
+        answered: set[str] = set()
+        while not all(one.done() for one in both):
+            for one in [one for one in back.heard if one.get("request_id") and one["request_id"] not in answered]:
+                answered.add(one["request_id"])
+                kind = one["type"].removeprefix("browser_debug_get_")
+                told = {"requests": [request(1)]} if kind == "network" else {"entries": []}
+                back.say(f"{kind}_data", request_id=one["request_id"], **told)
+            await asyncio.sleep(0)
+    assert [[one.request_id for one in task.result()] for task in both] == [["1"], ["1"]]
+
+
+async def test_all_tabs_together_have_a_bound_and_who_has_most_loses_first(world: World):
+    world.start(max_bytes=100_000)
+    (anns, ann_token, ann_handle), (bens, ben_token, ben_handle) = offered(world), offered(world, "ben")
+    for number in range(3):
+        bens.prints(ben_token, number, "b" * 5000)
+    for number in range(100):
+        anns.prints(ann_token, number, "a" * 2000)
+        anns.asks(ann_token, number, "request", method="GET", url="http://x.test/" + "a" * 2000)
+    assert len(await entries(world, ben_handle, "ben")) == 3
+    lines, asked = await entries(world, ann_handle), await requests(world, ann_handle)
+    assert lines[-1].timestamp == 99
+    assert asked[-1].request_id == "99"
+    assert 50_000 < len(msgspec.json.encode([lines, asked])) < 85_000
+    anns.say("tab_closed", token=ann_token)
+    assert world.hub._bytes == sum(one.bytes for one in world.hub._tabs.values())
+
+
 async def test_a_browser_that_does_not_answer_holds_nobody_up(world: World, soon: None):
     browser, token = world.browser("ann"), world.token()
     ticket = browser.announce(token)["ticket"]
@@ -402,20 +496,66 @@ async def test_it_can_be_followed(world: World):
         world.hub.follow("ben", handle, heard.append)
 
 
+async def test_who_follows_too_slowly_hears_how_much_is_missing(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(waiting, "MAX_BYTES", 10_000)
+    browser, token, handle = offered(world)
+    followed = world.hub.followed("ann", handle)
+    first = asyncio.create_task(anext(followed))
+    await asyncio.sleep(0)
+    for at in range(20):
+        browser.prints(token, at, "x" * 1000)
+    got = [await first, *[await anext(followed) for _ in range(9)]]
+    assert [one.timestamp for one in got if isinstance(one, ConsoleEntry)] == list(range(9))
+    assert got[-1] == Missed(11)
+    browser.prints(token, 30, "after")
+    assert (await anext(followed)).message == "after"  # pyright: ignore
+    browser.say("tab_closed", token=token)
+    with pytest.raises(StopAsyncIteration):
+        await anext(followed)
+
+
+async def test_who_follows_hears_nothing_of_a_cocoon_that_changed_hands(world: World):
+    browser, token, handle = offered(world)
+    followed = world.hub.followed("ann", handle)
+    first = asyncio.create_task(anext(followed))
+    await asyncio.sleep(0)
+    browser.prints(token, 1, "mine")
+    assert (await first).message == "mine"  # pyright: ignore
+    world.cocoons.remove("shop")
+    browser.prints(token, 2, "not mine")
+    with pytest.raises(Failure, match="no such tab"):
+        await anext(followed)
+
+
 @pytest.mark.parametrize(
-    "frame",
-    [
-        b"", b"{}", b"[]", b"null", b"\xff", b'{"type":"browser_debug_list_tabs"}', b'{"type":"nonsense"}',
-        b'{"type":"browser_debug_tab_available"}', b'{"type":"browser_debug_tab_closed","token":1}',
-        b'{"type":"browser_debug_console_event","token":"a","entry":{"timestamp":1,"level":"loud","message":""}}',
-        b'{"type":"browser_debug_network_event","token":"a","event":"request","data":{"request_id":"1","timestamp":-1}}',
-        b"[" * 100_000, b" " * (hubs.MAX_FRAME + 1),
-    ],
-)  # fmt: skip
-async def test_what_is_no_message_is_refused(world: World, frame: bytes):
+    "frame", [b"", b"{", b"[]", b"[1,", b"\xff", b"[" * 100_000, b"[" + b"{}," * 1000 + b"{}]", b" " * (MAX_FRAME + 1)]
+)
+async def test_what_is_no_frame_ends_the_line(world: World, frame: bytes):
     with pytest.raises(Failure) as caught:
         world.browser("ann").visitor.take(frame)
     assert caught.value.code == "bad_request"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"{}", b"null", b"[]", b'{"type":"browser_debug_list_tabs"}', b'{"type":"nonsense"}',
+        b'{"type":"browser_debug_tab_available"}', b'{"type":"browser_debug_tab_closed","token":1}',
+        b'{"type":"browser_debug_console_event","token":"a","entry":{"timestamp":1,"level":"loud","message":""}}',
+        b'{"type":"browser_debug_network_event","token":"a","event":"request","data":{"request_id":"1","timestamp":-1}}',
+        b'{"type":"browser_debug_tab_updated","token":"a","title":"","url":"' + b"x" * 70_000 + b'"}',
+    ],
+)  # fmt: skip
+async def test_a_message_that_cannot_be_read_is_answered_and_the_others_count(world: World, message: bytes):
+    """A page decides what is in some of them: the other tabs of its browser are none of its business."""
+    browser, token, handle = offered(world)
+    entry = {"timestamp": 1, "level": "log", "message": "heard"}
+    good = json.dumps({"type": "browser_debug_console_event", "token": token, "entry": entry}).encode()
+    before = len(browser.heard)
+    browser.visitor.take(b"[" + message + b"," + good + b"]")
+    (told,) = browser.heard[before:]
+    assert (told["type"], told["error"]["code"]) == ("browser_debug_error", "bad_request")
+    assert [one.message for one in await entries(world, handle)] == ["heard"]
 
 
 async def test_several_things_may_be_said_in_one_frame(world: World):
@@ -424,7 +564,7 @@ async def test_several_things_may_be_said_in_one_frame(world: World):
     said = [{"type": "browser_debug_console_event", "token": token, "entry": one} for one in entries_]
     browser.visitor.take(json.dumps(said).encode())
     assert [one.message for one in await entries(world, handle)] == ["0", "1", "2"]
-    with pytest.raises(Failure, match="nothing that a browser says"):
+    with pytest.raises(Failure, match="1 to 1000 things"):
         browser.visitor.take(json.dumps(said * 400).encode())
 
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from pilothouse.guard.redact import MASK
 from tests.hub.viewers import Stage, staged
 from tests.promises import promise
 
@@ -24,6 +25,9 @@ async def theatre(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Sta
             await over.wait()
 
     living = asyncio.create_task(live())
+    await asyncio.wait([living, started], return_when=asyncio.FIRST_COMPLETED)
+    if living.done():
+        living.result()
     yield await started
     over.set()
     await living
@@ -52,7 +56,9 @@ async def test_a_page_with_a_token_is_offered_with_all_that_it_does(stage: Stage
     assert (document.method, document.status, document.mime_type) == ("GET", 200, "text/html")
     assert document.response_body
     assert document.response_body.startswith("<!doctype html><title>Shop")
-    assert tab.token not in str(document)
+    told = {name.lower(): value for name, value in (document.response_headers or {}).items()}
+    assert told["x-adi-debug-token"] == MASK
+    assert stage.hub.tab("local", tab.token).token not in str(await stage.requests(tab))
     await stage.done(tab, "/app.js")
     await stage.printed(tab, "Uncaught Error: boom", part=True)
     said = {one.message: one for one in await stage.entries(tab)}
@@ -104,6 +110,31 @@ async def test_a_page_that_moves_by_script_keeps_its_handle_and_one_that_is_left
     await stage.person.chrome.go(page, "about:blank")
     await stage.until(lambda: not stage.hub.tabs("local"), "it is gone with its page")
     await stage.until_held(0)
+
+
+async def test_a_page_may_move_before_anybody_has_heard_of_it(stage: Stage):
+    page = await stage.open(stage.url("/moves"))
+    tab = await stage.offered("/moved?on=1")
+    await stage.person.chrome.go(page, stage.url("/moves?again"))
+    await stage.until(lambda: [one for one in stage.hub.tabs("local") if one.token != tab.token], "it is offered again")
+    await stage.offered("/moved?on=1")
+
+
+async def test_a_page_takes_no_other_tab_along(stage: Stage):
+    """Whatever it has in its address, its timings and its console."""
+    page, tab = await stage.show("/quiet")
+    visitor = stage.hub.tab("local", tab.token).visitor
+    forger = await stage.open(stage.url("/forges"))
+    await stage.until(lambda: len(stage.hub.tabs("local")) == 2, "both are offered")
+    forged = next(one for one in stage.hub.tabs("local") if one.token != tab.token)
+    await forger.js("console.log('forged')")
+    await stage.printed(forged, "forged")
+    await stage.until(
+        lambda: any(len(one.url) == 60_000 for one in stage.hub.tabs("local")), "its address is told, as far as it goes"
+    )
+    await page.js("console.log('still here')")
+    await stage.printed(tab, "still here")
+    assert stage.hub.tab("local", tab.token).visitor is stage.hub.tab("local", forged.token).visitor is visitor
 
 
 async def test_long_bodies_are_cut(stage: Stage):

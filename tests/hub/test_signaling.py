@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from pilothouse.config import Config, Proxy
 from pilothouse.doors import signaling
 from pilothouse.guard.handshake import Door
 from pilothouse.guard.pairing import ORIGIN, Pairing
+from pilothouse.users import Users
 from tests.caller import INSTALL, Caller, Key
 from tests.daemon_here import Here, daemon_here
 from tests.promises import promise
@@ -56,8 +58,8 @@ class Hubbed:
                 assert json.loads(await line.recv()) == {"type": "proof", "payload": {"proof": caller.first}}
             yield line
 
-    def client(self, key: str = "") -> connect:
-        return self.reach(Authorization=f"Bearer {key or self.here.agent}")
+    def client(self, key: str = ANN) -> connect:
+        return self.reach(Authorization=f"Bearer {key}")
 
     async def token(self, cocoon: str) -> str:
         async with self.proxy.client(cocoon) as page:
@@ -92,10 +94,10 @@ async def hubbed(home: Path) -> AsyncIterator[Hubbed]:
 
 
 async def test_from_a_page_of_the_proxy_to_the_one_who_asks(hubbed: Hubbed):
-    async with hubbed.browser() as browser, hubbed.client() as client:
-        token = await announce(browser, hubbed, "mine")
+    async with hubbed.browser(ANN) as browser, hubbed.client() as client:
+        token = await announce(browser, hubbed, "anns")
         (tab,) = (await ask(client, "list_tabs"))["tabs"]
-        assert (tab["cocoon_id"], tab["title"]) == ("mine", "mine")
+        assert (tab["cocoon_id"], tab["title"]) == ("anns", "anns")
         data = {"request_id": "1", "timestamp": 5, "method": "GET", "url": "http://x.test/", "headers": {}}
         event = {"type": "browser_debug_network_event", "token": token, "event": "request", "data": data}
         await browser.send(json.dumps(event))
@@ -116,7 +118,7 @@ async def test_each_user_sees_their_own(hubbed: Hubbed):
         await announce(lines["ann"], hubbed, "anns", "b1")
         await announce(lines["ann"], hubbed, "anns", "b2")
         await announce(lines["ben"], hubbed, "bens", "b3")
-        for key, seen in ((ANN, ["b1", "b2"]), (BEN, ["b3"]), ("", [])):
+        for key, seen in ((ANN, ["b1", "b2"]), (BEN, ["b3"])):
             client = await stack.enter_async_context(hubbed.client(key))
             assert [one["browser_id"] for one in (await ask(client, "list_tabs"))["tabs"]] == seen
         anns = await stack.enter_async_context(hubbed.client(ANN))
@@ -136,6 +138,8 @@ async def test_who_may_not_come_in(hubbed: Hubbed):
         ((), None, {}),
         ((), None, {"Authorization": "Bearer wrong"}),
         ((), None, {"Authorization": f"Bearer {hubbed.here.person}"}),
+        ((), None, {"Authorization": f"Bearer {hubbed.here.agent}"}),
+        ((), None, {"X-API-Key": hubbed.here.agent}),
         ((f"pilothouse.secret.{hubbed.secret}",), ORIGIN, {}),  # said, not proved
         ((f"pilothouse.key.{hubbed.secret}",), ORIGIN, {}),
         (("pilothouse.1", "pilothouse.proof."), ORIGIN, {}),
@@ -150,6 +154,9 @@ async def test_who_may_not_come_in(hubbed: Hubbed):
         with pytest.raises(InvalidStatus) as caught:
             await hubbed.reach(*protocols, origin=origin, **headers)
         assert caught.value.response.status_code in (401, 403), (protocols, origin)
+    # Keys of this daemon that came to the wrong door are in its log.
+    tried = [(one["caller"], one["path"]) for one in hubbed.here.notes("door_refused")]
+    assert tried == [("person", "/signaling"), *[("default", "/signaling")] * 3]
 
 
 async def test_a_proof_is_good_once_and_not_at_the_bridge(hubbed: Hubbed):
@@ -186,7 +193,9 @@ async def test_a_client_does_not_speak_for_a_browser(hubbed: Hubbed):
         told = await ask(client, "tab_available", token=await hubbed.token("mine"), browser_id="x", url=url, title="")
         assert told["error"]["code"] == "bad_request"
         assert (await ask(client, "list_tabs"))["tabs"] == []
-        await browser.send('{"type": "browser_debug_list_tabs"}')
+        told = await ask(browser, "list_tabs")
+        assert (told["type"], told["error"]["code"]) == ("browser_debug_error", "bad_request")
+        await browser.send("no message")
         with pytest.raises(ConnectionClosed) as closed:
             await browser.recv()
         assert closed.value.rcvd
@@ -213,3 +222,47 @@ async def test_a_revoked_key_ends_the_line(hubbed: Hubbed, monkeypatch: pytest.M
             await asyncio.wait_for(client.recv(), 10)
     assert closed.value.rcvd
     assert closed.value.rcvd.code == 4401
+
+
+async def test_ten_megabytes_that_the_hub_missed_come_in_one_frame(hubbed: Hubbed):
+    """An ordinary app has more in its bodies than any other door takes at once."""
+    async with hubbed.browser(ANN) as browser, hubbed.client() as client:
+        token, url = await hubbed.token("anns"), f"{hubbed.proxy.origin('anns')}/page"
+        said = {"token": token, "browser_id": "b1", "url": url, "title": ""}
+        ticket = (await ask(browser, "tab_available", **said))["ticket"]
+        assert (await ask(browser, "tab_available", **said, ticket=ticket))["ticket"] == ticket  # as after a lost line
+        (tab,) = (await ask(client, "list_tabs"))["tabs"]
+        asking = {"type": "browser_debug_get_network", "request_id": "q", "token": tab["token"]}
+        await client.send(json.dumps({**asking, "filters": {"limit": 1000}}))
+        missed = [
+            {"request_id": str(number), "timestamp": number, "url": "http://x.test/", "response_body": "x" * 100_000}
+            for number in range(100)
+        ]
+        question = json.loads(await asyncio.wait_for(browser.recv(), 10))
+        told = {"type": "browser_debug_network_data", "request_id": question["request_id"], "requests": missed}
+        await browser.send(json.dumps(told))
+        question = json.loads(await asyncio.wait_for(browser.recv(), 10))
+        told = {"type": "browser_debug_console_data", "request_id": question["request_id"], "entries": []}
+        await browser.send(json.dumps(told))
+        answer = json.loads(await asyncio.wait_for(client.recv(), 20))
+        assert sum(len(one["response_body"]) for one in answer["requests"]) == 10_000_000
+        await browser.send('{"type":"alive"}')
+        assert json.loads(await browser.recv()) == {"type": "alive"}
+
+
+async def test_a_new_cocoon_is_told_to_the_log_from_one_thread(hubbed: Hubbed):
+    """A user who is found in the file on the way is written into the log as well, whose lines are a chain."""
+    threads: list[int] = []
+    tell = hubbed.here.cocoons.on_users
+    hubbed.here.cocoons.on_users = lambda name, change: (threads.append(threading.get_ident()), tell(name, change))[1]
+    Users(hubbed.proxy.file).add("eve")
+    headers = {"authorization": f"Bearer {hubbed.here.person}"}
+    async with httpx.AsyncClient(base_url=hubbed.here.url, headers=headers) as client:
+        for owner, status in (("eve", 200), ("nobody", 400)):
+            given = {"target": "http://127.0.0.1:3000", "owner": owner}
+            assert (await client.put(f"/api/cocoons/of-{owner}", json=given)).status_code == status
+        assert (await client.delete("/api/cocoons/none")).status_code == 404
+    assert threads == [threading.get_ident()]
+    # And the log does not tell of what was not done.
+    assert [one["id"] for one in hubbed.here.notes("cocoon_added")] == ["of-eve"]
+    assert hubbed.here.notes("cocoon_removed") == []

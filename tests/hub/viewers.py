@@ -40,6 +40,18 @@ WORKER = """self.addEventListener('install', () => self.skipWaiting())
 self.addEventListener('activate', (event) => event.waitUntil(clients.claim()))
 self.addEventListener('fetch', (event) => event.respondWith(fetch(event.request)))"""
 
+# A router's first act.
+MOVES = """<!doctype html><head><script>history.replaceState({}, '', '/moved?on=1')</script><title>Moves</title>
+<link rel=icon href="data:,">"""
+# What no hub takes: an address without end, times that are none, a status that is none, names without end.
+FORGES = """<!doctype html><title>Forges</title><link rel=icon href="data:,"><script>
+const forged = [1e300, 1e999, -1, NaN].map((at) => ({name: '/forged', startTime: at, duration: at, responseStatus: 70_000}));
+performance.getEntriesByType = () => forged.concat({name: location.origin + '/x', startTime: 1, duration: 1, responseStatus: 70_000});
+history.pushState({}, '', '/forges#' + 'x'.repeat(70_000));
+const deep = {['k'.repeat(300_000)]: () => { console.trace('deep', {['p'.repeat(300_000)]: 1}) }};
+deep['k'.repeat(300_000)]();
+fetch('/data', {headers: Object.fromEntries(Array.from({length: 300}, (_, n) => [`x-${n}`, 'v'.repeat(60_000)]))}).catch(() => {});
+</script>"""
 
 HELD = """(async () => {
   const tabs = await chrome.tabs.query({});
@@ -65,6 +77,8 @@ class Shop(App):
             Route("/api/broken", lambda request: JSONResponse({"error": "no tea"}, 500)),
             Route("/long", lambda request: PlainTextResponse("é" * 200_000)),
             Route("/worker.js", lambda request: Response(WORKER, media_type="text/javascript")),
+            Route("/moves", lambda request: HTMLResponse(MOVES)),
+            Route("/forges", lambda request: HTMLResponse(FORGES)),
             Route("/framed", lambda request: HTMLResponse("<title>Framed</title><iframe src=/quiet></iframe>")),
         ]
         self.asgi = Starlette(routes=[*own, *self.asgi.routes])

@@ -48,6 +48,7 @@ class App:
                 Route("/gzip", self.gzip),
                 Route("/events", self.sse),
                 Route("/away", lambda request: RedirectResponse(f"{self.url}/page?x=1")),
+                Route("/cookies", self.cookies),
                 Route("/near", lambda request: RedirectResponse("/page")),
                 Route("/file", lambda request: HTMLResponse("x", headers={"content-disposition": "attachment"})),
                 Route("/status/{code:int}", lambda request: HTMLResponse("x", request.path_params["code"])),
@@ -61,6 +62,12 @@ class App:
         response = HTMLResponse("<title>page</title><h1>hello</h1>", headers=headers)
         response.set_cookie("a", "1")
         response.set_cookie("b", "2")
+        return response
+
+    async def cookies(self, request: Request) -> Response:
+        response = PlainTextResponse("x")
+        for cookie in ("a=1; Domain=dev.test; Path=/", "b=domain=x;domain=.test;Secure", "c=3"):
+            response.headers.append("set-cookie", cookie)
         return response
 
     async def echo(self, request: Request) -> Response:

@@ -30,6 +30,7 @@ class ProxyHere:
         self.cocoons = cocoons
         self.file = file
         self.signer = Signer([SECRET])
+        self.door: ProxyDoor
 
     def origin(self, cocoon: str) -> str:
         return f"http://{cocoon}.localhost:{self.port}"
@@ -51,6 +52,7 @@ async def proxy_here(folder: Path, cocoons: dict[str, dict[str, Any]], **setting
             kept.add({"id": cocoon, **values})
         here = ProxyHere(port, kept, folder / "config.toml")
         door = ProxyDoor(kept, here.signer, Lines(Resolver({"meta.test": "169.254.169.254"}), own_ports))
+        here.door = door
         await door.listen(listener)
         try:
             yield here

@@ -1,6 +1,7 @@
 """What goes through the proxy comes out unchanged, in pieces and both ways; what cannot is told plainly."""
 
 import asyncio
+import contextlib
 import gzip
 import hashlib
 import json
@@ -12,6 +13,10 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from pilothouse.config import Proxy
+from pilothouse.doors import proxy as proxy_door
+from pilothouse.errors import Failure
+from pilothouse.proxy import lines, tunnel
 from tests.promises import promise
 from tests.proxy.apps import BIG, App, raw_app, says
 from tests.proxy.conftest import ProxyHere, behind, proxy_here
@@ -94,6 +99,30 @@ async def test_cookies_are_not_joined(proxy: ProxyHere):
     async with proxy.client() as client:
         answer = await client.get("/page")
     assert len(answer.headers.get_list("set-cookie")) == 2
+
+
+async def test_a_cookie_is_the_cocoons_own(proxy: ProxyHere):
+    async with proxy.client() as client:
+        answer = await client.get("/cookies")
+    assert answer.headers.get_list("set-cookie") == ["a=1; Path=/", "b=domain=x;Secure", "c=3"]
+
+
+async def test_no_connection_header_takes_the_length_of_a_body_along(proxy: ProxyHere):
+    sent = [("connection", "x-hop"), ("connection", "content-length, host, x-other"), ("x-hop", "1"), ("x-other", "1")]
+    async with proxy.client() as client:
+        told = (await client.post("/echo", headers=sent, content=b"GET /data HTTP/1.1\r\n\r\n")).json()
+    assert told["body"] == "GET /data HTTP/1.1\r\n\r\n"
+    names = [name for name, _ in told["headers"]]
+    assert not {"x-hop", "x-other"} & set(names)
+    assert names.count("host") == 1
+
+
+async def test_a_coding_that_is_not_passed_on_is_refused(proxy: ProxyHere):
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+    head = f"POST /echo HTTP/1.1\r\nHost: shop.localhost:{proxy.port}\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
+    writer.write(head.encode() + b"0\r\n\r\n")
+    assert (await asyncio.wait_for(reader.readline(), 10)).split()[1] == b"400"
+    writer.close()
 
 
 async def test_a_large_upload_goes_up_in_pieces(proxy: ProxyHere):
@@ -187,6 +216,38 @@ async def test_a_refused_websocket_is_refused_with_the_targets_words(proxy: Prox
             await to(proxy, cocoon, "/no-ws")
         assert caught.value.response.status_code == status
         assert text in (caught.value.response.body or b"").decode()
+
+
+async def test_a_target_that_does_not_answer_a_handshake_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tunnel, "HANDSHAKE_S", 0.1)
+    left = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        left.set()
+
+    async with raw_app(silent) as url, proxy_here(tmp_path, {"shop": {"target": url}}) as proxy:
+        with pytest.raises(InvalidStatus) as caught:
+            await to(proxy, "shop", "/ws")
+        assert caught.value.response.status_code == 502
+        await asyncio.wait_for(left.wait(), 10)
+
+
+async def test_websockets_count_as_connections(tmp_path: Path, app: App, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(proxy_door, "MAX_CONNECTIONS", 3)
+    async with proxy_here(tmp_path, {"shop": {"target": app.url}}) as proxy, contextlib.AsyncExitStack() as stack:
+        lines = [await stack.enter_async_context(to(proxy, "shop", "/ws")) for _ in range(3)]
+        assert proxy.door.connections == 3
+        reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+        assert (await asyncio.wait_for(reader.readline(), 10)).split()[1] == b"503"
+        writer.close()
+        await lines[0].close()
+        async with asyncio.timeout(10):
+            while proxy.door.connections == 3:
+                await asyncio.sleep(0.01)
+        async with to(proxy, "shop", "/ws") as line:
+            await line.recv()
 
 
 # Where it leads
@@ -336,7 +397,35 @@ async def test_a_kept_connection_that_died_is_replaced(tmp_path: Path):
             assert (await client.get("/")).text == "ok"
 
 
+async def test_a_connection_that_nobody_uses_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(lines, "IDLE_S", 0.1)
+    left = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+        left.set()
+
+    async with behind(tmp_path, serve) as client:
+        assert (await client.get("/")).text == "ok"
+        await asyncio.wait_for(left.wait(), 10)
+
+
 async def test_fifty_at_once(proxy: ProxyHere):
     async with proxy.client() as client:
         answers = await asyncio.gather(*(client.get("/big") for _ in range(50)))
     assert all(answer.content == BIG for answer in answers)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "dev.example.com"])
+def test_apps_are_not_opened_to_the_network_without_tls(host: str):
+    with pytest.raises(Failure, match="without TLS"):
+        proxy_door.bound(Proxy(enabled=True, host=host, port=0))
+
+
+def test_behind_tls_it_may_listen_anywhere():
+    listener, settings = proxy_door.bound(Proxy(enabled=True, host="0.0.0.0", port=0, https=True))
+    with listener:
+        assert settings.port == listener.getsockname()[1]

@@ -45,6 +45,8 @@ async def test_a_page_opened_in_a_tab_gets_one(proxy: ProxyHere):
         {**NAVIGATES, "sec-fetch-mode": "cors"},
         {**NAVIGATES, "sec-fetch-mode": "same-origin"},
         {**NAVIGATES, "sec-purpose": "prefetch"},
+        {**NAVIGATES, "service-worker-navigation-preload": "true"},
+        {**NAVIGATES, "service-worker-navigation-preload": ""},
     ],
 )
 async def test_nothing_else_gets_one(proxy: ProxyHere, sent: dict[str, str]):

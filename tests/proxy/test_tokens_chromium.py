@@ -27,6 +27,35 @@ self.addEventListener('fetch', (event) => event.respondWith((async () => {
   return new Response(await answer.blob(), {status: answer.status, headers: copy})
 })()))
 """
+# What the browser loads ahead for a worker. It keeps what it saw in a cache, for the page to read.
+EAGER = """
+const TOKEN = 'x-adi-debug-token'
+self.addEventListener('install', () => self.skipWaiting())
+self.addEventListener('activate', (event) => event.waitUntil((async () => {
+  await self.registration.navigationPreload.enable()
+  if (location.search === '?named') await self.registration.navigationPreload.setHeaderValue('')
+  await clients.claim()
+})()))
+const note = async (kind, answer) => {
+  const cache = await caches.open('seen')
+  await cache.put('/seen/' + kind, new Response(answer?.headers.get(TOKEN) ?? 'none'))
+}
+self.addEventListener('fetch', (event) => {
+  if (event.request.mode !== 'navigate') return
+  event.respondWith((async () => {
+    const preloaded = await event.preloadResponse
+    await note('preload', preloaded)
+    const answer = preloaded ?? await fetch(event.request)
+    await note('fetch', answer)
+    return answer
+  })())
+})
+"""
+SEEN = """(async () => {
+  const cache = await caches.open('seen')
+  const said = async (kind) => (await cache.match('/seen/' + kind))?.text()
+  return [await said('preload'), await said('fetch')]
+})()"""
 TRIES = """(async () => {
   const seen = {}
   const token = (answer) => answer.headers.get('x-adi-debug-token')
@@ -51,11 +80,19 @@ class WithWorker(App):
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[str] = []
-        own = [Route("/worker.js", self.worker), Route("/page", self.seen_page), Route("/frame", self.frame)]
+        own = [
+            Route("/worker.js", self.worker),
+            Route("/eager.js", self.eager),
+            Route("/page", self.seen_page),
+            Route("/frame", self.frame),
+        ]
         self.asgi = Starlette(routes=[*own, *self.asgi.routes])
 
     async def worker(self, request: Request) -> Response:
         return Response(WORKER, media_type="text/javascript")
+
+    async def eager(self, request: Request) -> Response:
+        return Response(EAGER, media_type="text/javascript")
 
     async def seen_page(self, request: Request) -> Response:
         self.asked.append(request.headers.get("sec-fetch-dest", ""))
@@ -119,6 +156,24 @@ async def test_a_service_worker_sees_none(tmp_path: Path, worked: WithWorker, ag
         assert told["x-seen"] == "none"
         assert "x-adi-debug-token" not in told
         assert worked.asked.count("document") == 1
+
+
+@pytest.mark.parametrize("how", ["", "named"])
+async def test_a_service_worker_reads_none_in_what_is_loaded_ahead(
+    tmp_path: Path, worked: WithWorker, agent: Agent, how: str
+):
+    async with proxy_here(tmp_path, {"shop": {"target": worked.url}}) as proxy:
+        url = f"{proxy.origin('shop')}/page"
+        await agent.call("navigate", url=url)
+        await agent.js(
+            f"navigator.serviceWorker.register('/eager.js?{how}').then(() => navigator.serviceWorker.ready).then(() => 1)"
+        )
+        async with asyncio.timeout(10):
+            while not await agent.js("navigator.serviceWorker.controller?.state === 'activated'"):
+                await asyncio.sleep(0.05)
+        await agent.call("navigate", url=f"{url}?through")
+        assert await agent.js(SEEN) == ["none", "none"]
+        assert worked.asked.count("document") == 2
 
 
 async def test_another_origin_reads_none(tmp_path: Path, worked: WithWorker, agent: Agent):

@@ -59,7 +59,11 @@ def _print(told: Entry, *, as_json: bool) -> None:
 
         write(json.dumps(told, ensure_ascii=False))
     else:
-        write(_request(told) if "request_id" in told else _entry(told))
+        write(_missed(told) if "missed" in told else _request(told) if "request_id" in told else _entry(told))
+
+
+def _missed(told: Entry) -> str:
+    return paint(f"({told['missed']} lost: they came faster than they were read)", YELLOW, sys.stdout)
 
 
 def _request(told: Entry) -> str:

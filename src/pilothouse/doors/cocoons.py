@@ -38,11 +38,14 @@ def cocoon_routes(cocoons: Cocoons, audit: Audit, only: PersonOnly) -> list[Rout
     async def put(scope: Scope, receive: Receive) -> Response:
         cocoon_id, given = _id(scope), _read(scope["pilothouse.body"])
         values = {"id": cocoon_id, **msgspec.to_builtins(given)}
+        cocoons.having(cocoons.text(), values)  # the log tells of what was done, not of what could not be
         await audit.decree("cocoon_added", **values)
-        return told(shown(await asyncio.to_thread(cocoons.add, values)))
+        await asyncio.to_thread(cocoons.write, values)
+        return told(shown(cocoons.placed(cocoon_id)))
 
     async def removed(scope: Scope, receive: Receive) -> Response:
         cocoon_id = _id(scope)
+        cocoons.without(cocoons.text(), cocoon_id)
         await audit.decree("cocoon_removed", id=cocoon_id)
         await asyncio.to_thread(cocoons.remove, cocoon_id)
         return told({"removed": cocoon_id})

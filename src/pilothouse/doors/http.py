@@ -24,13 +24,13 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from pilothouse.doors import wire
 from pilothouse.doors.person import PERSONS
 from pilothouse.errors import Failure
+from pilothouse.hub.words import MAX_FRAME
 
 HEADER_TIMEOUT_S = 10.0
 BODY_TIMEOUT_S = 30.0
 MAX_CONNECTIONS = 256
 MAX_HEAD = 64 * 1024
-# Of the bridge's WebSocket: a picture of a long page in the person's Chrome comes in one piece. Any other has
-# wire.MAX_BYTES, and so has this one until its browser has proven who it is.
+# Of the bridge's WebSocket: a picture of a long page in the person's Chrome comes in one piece.
 MAX_MESSAGE = 128 * 1024 * 1024
 MAX_KNOCK = 4096
 # A body that is too large is still read up to here, so that its sender can finish and read the answer.
@@ -44,6 +44,9 @@ OPEN_FOLDER = "/ui/"
 BRIDGE_PATH = "/bridge"  # asks for a secret of its own
 SIGNALING_PATH = "/signaling"  # so does this one: users of the hub have keys that open nothing else
 KEY_PROTOCOL = "pilothouse.key."  # a browser's WebSocket can carry a key only as the name of a protocol
+
+# What a WebSocket may say at once; any other path has wire.MAX_BYTES, and so have these until somebody is let in.
+_MOST_SAID = {BRIDGE_PATH: MAX_MESSAGE, SIGNALING_PATH: MAX_FRAME}
 
 RECHECK_S = 1.0  # a stream's key is looked at again this often
 _END_OF: dict[str, Message] = {
@@ -395,8 +398,8 @@ class _Socket(WebSocketsSansIOProtocol):
     """uvicorn has one size for the messages of all WebSockets."""
 
     async def send(self, message: Any) -> None:
-        if message["type"] == "websocket.accept" and self.scope["path"] == BRIDGE_PATH:
-            self.conn.max_message_size = MAX_MESSAGE
+        if message["type"] == "websocket.accept" and (most := _MOST_SAID.get(self.scope["path"])):
+            self.conn.max_message_size = most
         await super().send(message)
 
 

@@ -64,13 +64,18 @@ class PersonOnly:
         self.check(socket.scope)
         yield
 
+    def tried_hub(self, who: str | None) -> None:
+        """A key of ours came to the hub's door, which takes those of the hub's own users."""
+        with contextlib.suppress(Failure):
+            if who:
+                self._tried(who, "WEBSOCKET", "/signaling", "only users of the hub come in here")
+
     def tried_door(self, name: str) -> None:
         """A program of this machine greeted the local socket for a door that is not there."""
         with contextlib.suppress(Failure):
             self._tried("local", "DOOR", name)
 
-    def _tried(self, who: str, method: str, path: str) -> None:
+    def _tried(self, who: str, method: str, path: str, why: str = "only a person may do this") -> None:
         self._tries.count(who)
         caller = who.removeprefix("agent:")
-        why = "only a person may do this"
         self._record.note("door_refused", caller=caller, method=method, path=path[:200], why=why)

@@ -16,7 +16,7 @@ from pilothouse.cocoons import Cocoons
 from pilothouse.config import Proxy
 from pilothouse.doors.http import Http, HttpDoor
 from pilothouse.errors import Failure
-from pilothouse.guard.address import is_local_name
+from pilothouse.guard.address import is_local_name, literal
 from pilothouse.guard.token import Signer
 from pilothouse.proxy.lines import Lines
 from pilothouse.proxy.passing import Passing, Redirect
@@ -29,6 +29,10 @@ _log = logging.getLogger(__name__)
 
 def bound(proxy: Proxy) -> tuple[socket.socket, Proxy]:
     """The proxy's port, and its settings with the port that it really is."""
+    if not proxy.https and not _is_here(proxy.host):
+        hint = "put a TLS proxy in front and set proxy.https, or leave proxy.host at 127.0.0.1"
+        message = f"proxy.host = {proxy.host!r} would open the apps behind the proxy to the network, without TLS"
+        raise Failure("bad_request", f"{message}; {hint}", suggestions=[hint])
     family = socket.AF_INET6 if ":" in proxy.host else socket.AF_INET
     try:
         listener = socket.create_server((proxy.host, proxy.port), family=family, backlog=128)
@@ -45,12 +49,22 @@ def bound(proxy: Proxy) -> tuple[socket.socket, Proxy]:
     return listener, msgspec.structs.replace(proxy, port=listener.getsockname()[1])
 
 
+def _is_here(host: str) -> bool:
+    address = literal(host)
+    return is_local_name(host) or (address is not None and address.is_loopback)
+
+
 class ProxyDoor:
     def __init__(self, cocoons: Cocoons, signer: Signer, lines: Lines) -> None:
         self._lines = lines
         self._tunnels = Tunnels(lines)
         passing = Passing(cocoons, signer, lines)
         self._door = HttpDoor(cast(ASGIApp, passing), _protocol(passing, self._tunnels), dated=False)
+
+    @property
+    def connections(self) -> int:
+        """Of browsers, WebSockets included."""
+        return self._door.connections
 
     async def listen(self, listener: socket.socket) -> None:
         await self._door.listen(listener)
@@ -68,10 +82,11 @@ def _protocol(passing: Passing, tunnels: Tunnels) -> type[Http]:
         max_connections = MAX_CONNECTIONS
 
         def handle_websocket_upgrade(self) -> None:
-            self.connections.discard(self)
+            """It is one of the connections until it ends, and counts as one."""
             scope = cast(dict[str, Any], self.scope)
             accept = next((value for name, value in scope["headers"] if name == b"accept"), b"")
-            tunnels.dig(partial(_found, passing, scope, self.url), self.transport, accept)
+            find, on_end = partial(_found, passing, scope, self.url), partial(self.connections.discard, self)
+            tunnels.dig(find, self.transport, accept, on_end)
 
     return Protocol
 

@@ -1,13 +1,14 @@
 """`/signaling`: where browsers offer tabs for inspection, and clients ask what happens in them.
 
-Above: http has checked Host, and that an Origin is the extension's. Below: the hub; guard's handshake and keys, and the
-users' keys, which say whose tabs these are. A browser shows the extension's Origin and the proof of its pairing or a
-user's key; a client has no Origin and a key. No key opens the other role: an agent's never speaks for a browser.
+Above: http has checked Host, and that an Origin is the extension's. Below: the hub; guard's handshake, and the users'
+keys, which say whose tabs these are. A browser shows the extension's Origin and the proof of its pairing or a user's
+key; a client has no Origin and a user's key. An agent's key opens nothing here: agents have the tools, which the policy
+judges and the log tells of.
 """
 
 import asyncio
 import contextlib
-import time
+import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, NamedTuple
 
@@ -18,12 +19,13 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from pilothouse.cocoons import LOCAL, Cocoons
 from pilothouse.doors import parcel, proof
 from pilothouse.doors.address import PROTOCOL
-from pilothouse.doors.http import KEY_PROTOCOL, SIGNALING_PATH
+from pilothouse.doors.http import SIGNALING_PATH, bearer
 from pilothouse.doors.parcel import Refused
 from pilothouse.errors import Failure
 from pilothouse.guard.handshake import Handshake
 from pilothouse.guard.rates import Rates
-from pilothouse.hub.hub import MAX_FRAME, Hub
+from pilothouse.hub.hub import Hub
+from pilothouse.hub.visitor import Visitor
 from pilothouse.hub.words import (
     ConsoleEntry,
     Follow,
@@ -32,16 +34,17 @@ from pilothouse.hub.words import (
     GetConsole,
     GetNetwork,
     ListTabs,
+    Missed,
     from_client,
 )
 
-SILENCE_S = 90.0
 LOOK_S = 2.0
 MAX_UNSENT = 64 * 1024 * 1024
 MAX_ASKED = 32  # of one client at a time
 TRIES_PER_MINUTE = 600
 _BAD_FRAME = 4400
 _CODES = {"unauthorized": 4401, "over_limit": 4429}
+_log = logging.getLogger(__name__)
 
 
 class _Guest(NamedTuple):
@@ -55,22 +58,27 @@ class _Guest(NamedTuple):
 
 
 class SignalingDoor:
-    """`who` names the owner of a key of this daemon, as at every door; `handshake` knows its browsers. A hub that is
-    alone has neither."""
+    """`handshake` knows the browsers of this daemon; a hub that is alone has none. `on_refused` hears with which key
+    somebody was turned away."""
 
     def __init__(
         self,
         hub: Hub,
         cocoons: Cocoons,
-        who: Callable[[str], str | None] = lambda key: None,
         handshake: Handshake | None = None,
+        on_refused: Callable[[str], None] = lambda key: None,
     ) -> None:
         self._hub = hub
         self._cocoons = cocoons
-        self._who = who
         self._handshake = handshake
+        self._on_refused = on_refused
         self._tries = Rates(TRIES_PER_MINUTE)
-        self.browsers = 0
+        self._visitors: set[Visitor] = set()
+
+    @property
+    def idle_browsers(self) -> int:
+        """Those that are connected and offer nothing."""
+        return sum(not one.tabs for one in self._visitors)
 
     def routes(self) -> list[WebSocketRoute]:
         return [WebSocketRoute(SIGNALING_PATH, self._enter)]
@@ -94,34 +102,38 @@ class SignalingDoor:
         try:
             if is_browser and proof.is_shown(offered) and self._handshake:
                 return _paired(self._handshake, offered)
-            user = self._user(socket, is_browser=is_browser)
-            still = lambda: self._user(socket, is_browser=is_browser) == user
+            user = self._user(socket)
+            still = lambda: self._cocoons.user_of(bearer(socket.scope)) == user
             return _Guest(user, still, PROTOCOL if PROTOCOL in offered else None)
         except Failure:
+            self._on_refused(bearer(socket.scope))
             self._tries.count("signaling")
             raise
 
-    def _user(self, socket: WebSocket, *, is_browser: bool) -> str:
-        scheme, _, bearer = socket.headers.get("authorization", "").partition(" ")
-        key = _after(KEY_PROTOCOL, socket.scope["subprotocols"]) or (
-            bearer.strip() if scheme.lower() == "bearer" else ""
-        )
+    def _user(self, socket: WebSocket) -> str:
+        key = bearer(socket.scope)
         if key and (user := self._cocoons.user_of(key)):
             return user
-        if key and not is_browser and (self._who(key) or "").startswith("agent:"):
-            return LOCAL
-        hint = "a browser is paired or has its user's key in its options; a client sends its key"
-        raise Failure("unauthorized", "the key is missing or wrong", suggestions=[hint])
+        raise Failure(
+            "unauthorized",
+            "the key of a user of this hub is missing or wrong",
+            suggestions=[
+                "a browser is paired or has its user's key in its options; `pilothouse user add` makes one",
+                "agents have browser_debug_list_tabs and its sisters, programs `pilothouse browser-debug … --follow`",
+            ],
+        )
 
     async def _browser(self, line: "_Line", user: str) -> None:
-        visitor = self._hub.join(user, line.send)
-        self.browsers += 1
+        visitor = Visitor(self._hub, user, line.send)
+        self._visitors.add(visitor)
+        _log.info("a browser of %s is here", user)
         try:
             async for frame in line.frames():
                 visitor.take(frame)
         finally:
-            self.browsers -= 1
+            self._visitors.discard(visitor)
             visitor.leave()
+            _log.info("a browser of %s has left", user)
 
     async def _client(self, line: "_Line", user: str) -> None:
         tasks: set[asyncio.Task[None]] = set()
@@ -153,8 +165,13 @@ class SignalingDoor:
 
     async def _tell_all(self, line: "_Line", user: str, asked: Follow) -> None:
         async for what in self._hub.followed(user, asked.token):
-            is_line = isinstance(what, ConsoleEntry)
-            line.send(Followed(asked.request_id, None if is_line else what, what if is_line else None))
+            match what:
+                case ConsoleEntry():
+                    line.send(Followed(asked.request_id, entry=what))
+                case Missed():
+                    line.send(Followed(asked.request_id, missed=what.missed))
+                case _:
+                    line.send(Followed(asked.request_id, what))
         line.send(Followed(asked.request_id, closed=True))
 
     async def _told(self, user: str, asked: ListTabs | GetNetwork | GetConsole) -> dict[str, Any]:
@@ -171,14 +188,14 @@ class SignalingDoor:
 
 
 class _Line:
-    """A WebSocket read and written at once; it ends after silence or when `still` says no, and waits for no reader."""
+    """A WebSocket read and written at once; it ends when `still` says no, and waits for no reader. The server's own
+    pings find out whether the other end is there yet."""
 
     def __init__(self, socket: WebSocket, still: Callable[[], bool]) -> None:
         self._socket = socket
         self._still = still
         self._unsent: asyncio.Queue[bytes] = asyncio.Queue()
         self._unsent_bytes = 0
-        self._heard = time.monotonic()
 
     def send(self, message: Any) -> None:
         data = msgspec.json.encode(message)
@@ -192,10 +209,7 @@ class _Line:
             message = await self._socket.receive()
             if message["type"] == "websocket.disconnect":
                 return
-            self._heard = time.monotonic()
             frame = (message.get("text") or "").encode() or message.get("bytes") or b""
-            if len(frame) > MAX_FRAME:
-                raise Failure("bad_request", "the frame is too large")
             if frame == b'{"type":"alive"}':
                 self.send({"type": "alive"})
             else:
@@ -227,19 +241,12 @@ class _Line:
         raise Failure("over_limit", "it does not read")
 
     async def _until_over(self) -> None:
-        """It was silent for too long, or its key or its pairing is over."""
-        silent = False
-        while not silent:
-            if not self._still():
-                raise Failure("unauthorized", "what let it in is not good any more")
+        """Its key or its pairing is over."""
+        while self._still():  # noqa: ASYNC110 - nobody tells of a key that is not good any more
             await asyncio.sleep(LOOK_S)
-            silent = time.monotonic() - self._heard > SILENCE_S
+        raise Failure("unauthorized", "what let it in is not good any more")
 
 
 def _paired(handshake: Handshake, offered: list[str]) -> _Guest:
     proven = proof.proven(handshake, offered, "signaling")
     return _Guest(LOCAL, lambda: handshake.holds(proven), proof.CHOSEN, proof.first_frame(proven))
-
-
-def _after(prefix: str, offered: list[str]) -> str:
-    return next((one.removeprefix(prefix) for one in offered if one.startswith(prefix)), "")

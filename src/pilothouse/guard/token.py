@@ -67,7 +67,7 @@ class Signer:
         claim = self._genuine(token)
         age_s = self._clock() - claim.t / 1000
         if not -SKEW_S <= age_s <= GOOD_FOR_S + SKEW_S:
-            raise _not_valid()
+            raise not_valid()
         return claim
 
     def ticket(self, token: str, user: str, browser: str) -> str:
@@ -80,7 +80,7 @@ class Signer:
         given = ticket.encode("utf-8", "surrogatepass")
         right = [hmac.compare_digest(given, _ticket(key, token, user, browser).encode()) for key in self._keys]
         if not any(right):
-            raise _not_valid()
+            raise not_valid()
         return claim
 
     def _genuine(self, token: str) -> Claim:
@@ -89,7 +89,7 @@ class Signer:
             hmac.compare_digest(claim.s, _signature(key, claim.c, claim.p, claim.n, claim.t)) for key in self._keys
         ]
         if not any(right):
-            raise _not_valid()
+            raise not_valid()
         return claim
 
 
@@ -108,21 +108,21 @@ class Spent:
             hint = f"try again in {GOOD_FOR_S} seconds"
             raise Failure("over_limit", "too many pages were announced at once", suggestions=[hint])
         if claim.n in self._until:
-            raise _not_valid()
+            raise not_valid()
         # A nonce must outlive its token on any clock that may have signed it.
         self._until[claim.n] = claim.t / 1000 + GOOD_FOR_S + 2 * SKEW_S
 
 
 def _read(token: str) -> Claim:
     if not token.isascii() or len(token) > MAX_BYTES:
-        raise _not_valid()
+        raise not_valid()
     try:
         raw = _bytes(token)
         claim = msgspec.json.decode(raw, type=Claim)
     except (ValueError, msgspec.DecodeError):
-        raise _not_valid() from None
+        raise not_valid() from None
     if _text(msgspec.json.encode(claim)) != token:
-        raise _not_valid()
+        raise not_valid()
     return claim
 
 
@@ -147,7 +147,7 @@ def _refused(why: str) -> Failure:
     return Failure("bad_request", why, suggestions=[make, "give proxy and hub the same one"])
 
 
-def _not_valid() -> Failure:
+def not_valid() -> Failure:
     return Failure("denied", "the debug token is not valid (any more)", suggestions=["reload the page"])
 
 

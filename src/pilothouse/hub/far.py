@@ -1,11 +1,10 @@
 """A hub on another machine, asked over its `/signaling` with a user's key; to the rest of the house it is like our own.
 
-Above: own, daemon. Below: words, websockets. One line is kept for questions and made anew when it broke; each follower
-has a line of its own. No question waits longer than its deadline.
+Above: own, daemon. Below: words, tidy, websockets. One line is kept for questions and made anew when it broke; each
+follower has a line of its own. No question waits longer than its deadline.
 """
 
 import asyncio
-import contextlib
 import itertools
 from collections.abc import AsyncGenerator
 
@@ -14,6 +13,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from pilothouse.errors import CODES, Failure
+from pilothouse.hub.tidy import tidy_entry, tidy_request
 from pilothouse.hub.words import (
     ConsoleData,
     ConsoleEntry,
@@ -25,17 +25,20 @@ from pilothouse.hub.words import (
     GetNetwork,
     HubError,
     ListTabs,
+    Missed,
     NetworkData,
     NetworkFilters,
     NetworkRequest,
     TabInfo,
     Tabs,
     from_hub,
+    no_such_tab,
 )
 
 OPEN_S = 5.0
 ASK_S = 12.0  # the hub itself may ask a browser first
 MAX_ANSWER = 64 * 1024 * 1024
+_KEY_IS_OVER = 4401
 
 
 class FarHub:
@@ -58,11 +61,7 @@ class FarHub:
         for one in await self.listed(user):
             if one.token == handle:
                 return one.url
-        raise Failure(
-            "not_found",
-            "there is no such tab (any more): a page that is left or reloaded gets a new one",
-            suggestions=["browser_debug_list_tabs lists those of now"],
-        )
+        raise no_such_tab()
 
     async def network(self, user: str, handle: str, filters: NetworkFilters) -> list[NetworkRequest]:
         told = await self._ask(GetNetwork(self._number(), handle, filters))
@@ -72,18 +71,20 @@ class FarHub:
         told = await self._ask(GetConsole(self._number(), handle, filters))
         return told.entries if isinstance(told, ConsoleData) else []
 
-    async def followed(self, user: str, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry]:
+    async def followed(self, user: str, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry | Missed]:
+        """Only the hub says that the tab is gone; a line that ends before that is another matter."""
         async with await self._connected() as line:
-            await line.send(msgspec.json.encode(Follow(self._number(), handle)).decode())
-            with contextlib.suppress(ConnectionClosed):
-                async for frame in line:
-                    told = _read(frame)
+            try:
+                await line.send(msgspec.json.encode(Follow(self._number(), handle)).decode())
+                while not isinstance(told := _read(await line.recv()), Followed) or not told.closed:
                     if isinstance(told, HubError):
                         raise _failure(told)
-                    if isinstance(told, Followed):
-                        if told.closed:
-                            return
-                        yield told.request or told.entry  # pyright: ignore[reportReturnType]
+                    if isinstance(told, Followed) and (what := _tidied(told)):
+                        yield what
+            except ConnectionClosed as closed:
+                if closed.rcvd and closed.rcvd.code == _KEY_IS_OVER:
+                    raise _unknown_key() from None
+                raise _away(f"the line to the hub at {self._url} broke") from None
 
     async def close(self) -> None:
         if self._reader:
@@ -125,8 +126,7 @@ class FarHub:
             )
         except InvalidStatus as refused:
             if refused.response.status_code in (401, 403):
-                hint = "hub.key in config.toml, or PILOTHOUSE_HUB_KEY; `pilothouse user add` makes one there"
-                raise Failure("unauthorized", "the hub does not know this key", suggestions=[hint]) from None
+                raise _unknown_key() from None
             raise _away(f"the hub at {self._url} answers with {refused.response.status_code}") from None
         except (OSError, TimeoutError, WebSocketException, ValueError) as error:
             raise _away(f"the hub at {self._url} cannot be reached: {str(error)[:200]}") from None
@@ -138,6 +138,8 @@ class FarHub:
                 told = _read(frame)
                 if told and (waiting := self._asked.get(told.request_id)) and not waiting.done():
                     waiting.set_result(told)
+        except ConnectionClosed:
+            pass
         finally:
             for waiting in self._asked.values():
                 if not waiting.done():
@@ -153,10 +155,24 @@ def _read(frame: str | bytes) -> FromHub | None:
         return None
 
 
+def _tidied(told: Followed) -> NetworkRequest | ConsoleEntry | Missed | None:
+    """That hub is not ours: it may not have cleaned what it tells, and cannot know what is secret here."""
+    if told.request:
+        return tidy_request(told.request, MAX_ANSWER)
+    if told.entry:
+        return tidy_entry(told.entry)
+    return Missed(told.missed) if told.missed else None
+
+
 def _failure(told: HubError) -> Failure:
     code = str(told.error.get("code"))
     hint = "browser_debug_list_tabs lists the tabs of now"
     return Failure(code if code in CODES else "system", str(told.error.get("message"))[:500], suggestions=[hint])
+
+
+def _unknown_key() -> Failure:
+    hint = "hub.key in config.toml, or PILOTHOUSE_HUB_KEY; `pilothouse user add` makes one there"
+    return Failure("unauthorized", "the hub does not know this key", suggestions=[hint])
 
 
 def _away(why: str) -> Failure:

@@ -4,6 +4,7 @@ Above: the command line's door. Below: own, rings (the same filters as for the p
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
@@ -12,9 +13,9 @@ import msgspec
 from pilothouse.errors import Failure
 from pilothouse.hub.own import OwnDebug
 from pilothouse.hub.rings import entry_filter, request_filter
-from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, NetworkFilters, NetworkRequest
+from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, Missed, NetworkFilters, NetworkRequest
 
-MAX_WAITING = 20_000  # one who reads too slowly misses some
+_log = logging.getLogger(__name__)
 
 
 class Following:
@@ -24,18 +25,25 @@ class Following:
     def __init__(self, debug: OwnDebug, tool: str, args: dict[str, Any]) -> None:
         self._args = args
         self._wants_lines = tool.endswith("console")
-        self._heard: asyncio.Queue[NetworkRequest | ConsoleEntry | Failure | None] = asyncio.Queue()
+        # It holds one thing: whatever else waits, waits in the hub, which counts what it leaves out.
+        self._heard: asyncio.Queue[NetworkRequest | ConsoleEntry | Missed | Failure | None] = asyncio.Queue(1)
         self._listening = asyncio.create_task(self._listen(debug, str(args.get("token", ""))))
 
     async def _listen(self, debug: OwnDebug, handle: str) -> None:
+        await self._heard.put(await self._hear(debug, handle))
+
+    async def _hear(self, debug: OwnDebug, handle: str) -> Failure | None:
+        """None when the tab is gone. Whatever else happens, nobody is to wait for what cannot come."""
         try:
             async for what in debug.followed(handle):
-                if isinstance(what, ConsoleEntry) == self._wants_lines and self._heard.qsize() < MAX_WAITING:
-                    self._heard.put_nowait(what)
+                if isinstance(what, Missed) or isinstance(what, ConsoleEntry) == self._wants_lines:
+                    await self._heard.put(what)
         except Failure as failure:
-            self._heard.put_nowait(failure)
-        else:
-            self._heard.put_nowait(None)
+            return failure
+        except Exception:
+            _log.exception("a tab cannot be followed any more")
+            return Failure("system", "Pilothouse failed; its log says why", retryable=True)
+        return None
 
     async def lines(self, past: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         told: list[dict[str, Any]] = past["entries" if self._wants_lines else "requests"]
@@ -46,6 +54,9 @@ class Following:
         while (what := await self._heard.get()) is not None:
             if isinstance(what, Failure):
                 raise what
+            if isinstance(what, Missed):
+                yield msgspec.to_builtins(what)
+                continue
             line: dict[str, Any] = msgspec.to_builtins(what)
             if fits(what) and _name(line) not in known:
                 yield line

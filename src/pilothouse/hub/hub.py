@@ -1,53 +1,50 @@
 """The hub itself: browsers announce tabs with tokens, clients ask for what happened in those that their user owns.
 
-Above: the signaling door, the debug tools. Below: rings, words; cocoons (who owns what), guard (tokens, redaction). All
-of it is in memory: a tab that closes takes its events along, a browser that is lost takes its tabs along after ten
-seconds. Nobody learns of another user's tab, not even that it is there.
+Above: visitor (a browser's line), the signaling door, the debug tools. Below: rings, waiting, words; cocoons (who owns
+what), guard (tokens, redaction). All of it is in memory: a tab that closes takes its events along, a lost browser takes
+its tabs along after ten seconds. Nobody learns of another user's tab, not even that it is there.
 """
 
 import asyncio
 import secrets
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import ada_url
-import msgspec
 
 from pilothouse.cocoons import Cocoons, Place, origin_of
 from pilothouse.errors import Failure
 from pilothouse.guard.redact import redact_text, redact_url
-from pilothouse.guard.token import Signer, Spent
+from pilothouse.guard.token import Signer, Spent, not_valid
 from pilothouse.hub.rings import Entries, Requests, entry_filter, is_done, request_filter
-from pilothouse.hub.tidy import tidy_entry, tidy_event, tidy_request
+from pilothouse.hub.tidy import tidy_entry, tidy_request
+from pilothouse.hub.waiting import Waiting
 from pilothouse.hub.words import (
-    ConsoleData,
     ConsoleEntry,
-    ConsoleEvent,
     ConsoleFilters,
-    FromBrowser,
+    ConsoleTold,
     GetConsole,
     GetNetwork,
-    Hello,
-    NetworkData,
-    NetworkEvent,
+    Missed,
     NetworkFilters,
     NetworkRequest,
+    NetworkTold,
     TabAvailable,
-    TabClosed,
     TabInfo,
-    TabUpdated,
-    from_browser,
+    no_such_tab,
+    readable,
 )
 from pilothouse.result import clean
 
-AWAY_S = 10.0
-ASK_S = 5.0
-MAX_TABS = 200  # of one user
-MAX_FRAME = 16 * 1024 * 1024
-MAX_WAITING = 20_000  # for one follower
+if TYPE_CHECKING:
+    from pilothouse.hub.visitor import Visitor
 
-Send = Callable[[Any], None]
+AWAY_S = 10.0
+MAX_TABS = 200  # of one user
+MAX_BYTES = 256_000_000  # of all tabs together
+
 Listener = Callable[[NetworkRequest | ConsoleEntry | None], None]
 
 
@@ -72,23 +69,34 @@ class Tab:
     def describe(self, url: str, title: str) -> None:
         self.url, self.title = redact_url(clean(url)), redact_text(clean(title))
 
+    @property
+    def bytes(self) -> int:
+        return self.requests.bytes + self.entries.bytes
+
+    def shrink(self) -> int:
+        """The oldest of what it has more of, about an eighth, is gone; so many bytes are free."""
+        before = self.bytes
+        while self.bytes > before * 7 // 8:
+            larger = self.requests if self.requests.bytes > self.entries.bytes else self.entries
+            larger.drop_oldest()
+        return before - self.bytes
+
     def tell(self, what: NetworkRequest | ConsoleEntry | None) -> None:
         for listener in list(self.listeners):
             listener(what)
 
 
 class Hub:
-    def __init__(self, cocoons: Cocoons, signer: Signer) -> None:
+    def __init__(self, cocoons: Cocoons, signer: Signer, max_bytes: int = MAX_BYTES) -> None:
         self._cocoons = cocoons
         self._signer = signer
         self._spent = Spent()
+        self._max_bytes = max_bytes
+        self._bytes = 0
         self._tabs: dict[str, Tab] = {}  # by token
         self._handles: dict[str, Tab] = {}
 
     # Browsers
-
-    def join(self, user: str, send: Send) -> "Visitor":
-        return Visitor(self, user, send)
 
     @property
     def proxy_origin(self) -> str:
@@ -107,7 +115,7 @@ class Hub:
             tab.complete = False  # something may have happened meanwhile
             tab.describe(said.url, said.title)
         else:
-            raise Failure("denied", "the debug token is not valid (any more)", suggestions=["reload the page"])
+            raise not_valid()
         if tab.leaving:
             tab.leaving.cancel()
             tab.leaving = None
@@ -156,7 +164,8 @@ class Hub:
 
     def close(self, tab: Tab) -> None:
         """Its events go with it."""
-        self._tabs.pop(tab.token, None)
+        if self._tabs.pop(tab.token, None):
+            self._bytes -= tab.bytes
         self._handles.pop(tab.handle, None)
         if tab.visitor:
             tab.visitor.tabs.pop(tab.token, None)
@@ -169,54 +178,74 @@ class Hub:
             tab.visitor = None
             tab.leaving = asyncio.get_running_loop().call_later(AWAY_S, self.close, tab)
 
+    def make_room(self, tab: Tab, before: int) -> None:
+        """A tab had so many bytes and has more now. All together have a bound: whose tabs hold most loses first, the
+        oldest of the largest of them."""
+        if tab.token in self._tabs:
+            self._bytes += tab.bytes - before
+        while self._bytes > self._max_bytes:
+            held: Counter[str] = Counter()
+            for one in self._tabs.values():
+                held[one.user] += one.bytes
+            (user, _), *_ = held.most_common(1)
+            largest = max((one for one in self._tabs.values() if one.user == user), key=lambda one: one.bytes)
+            self._bytes -= largest.shrink()
+
     # Clients
 
     def tabs(self, user: str) -> list[TabInfo]:
-        mine = [(one, self._cocoons.find(one.cocoon)) for one in self._tabs.values() if one.user == user]
         return [
             TabInfo(one.handle, one.browser_id, one.url, one.title, place.id, place.name)
-            for one, place in mine
-            if place and place.owner == user
+            for one in self._tabs.values()
+            if (place := self._place(user, one))
         ]
 
     def tab(self, user: str, handle: str) -> Tab:
         """A tab of this user; another's is as unknown as one that never was."""
         found = self._handles.get(handle)
-        place = self._cocoons.find(found.cocoon) if found and found.user == user else None
-        if found is None or place is None or place.owner != user:
-            raise Failure(
-                "not_found",
-                "there is no such tab (any more): a page that is left or reloaded gets a new one",
-                suggestions=["browser_debug_list_tabs lists those of now"],
-            )
+        if found is None or not self._place(user, found):
+            raise no_such_tab()
         return found
+
+    def _place(self, user: str, tab: Tab) -> Place | None:
+        """The cocoon of a tab, while both are this user's."""
+        place = self._cocoons.find(tab.cocoon) if tab.user == user else None
+        return place if place and place.owner == user else None
 
     async def network(self, user: str, handle: str, filters: NetworkFilters) -> list[NetworkRequest]:
         tab = self.tab(user, handle)
         request_filter(filters)  # a bad pattern is told before anybody is asked
-        if not tab.complete and tab.visitor:
-            ask = GetNetwork(secrets.token_hex(8), tab.token, NetworkFilters(limit=10_000))
-            told = await tab.visitor.ask(ask.request_id, ask)
-            if isinstance(told, NetworkData):
-                for one in told.requests:
-                    tab.requests.keep(tidy_request(one, tab.body_max))
-                await self._console_of(tab)
-                tab.complete = True
+        if not tab.complete and (asked := tab.visitor):
+            whole = await self._network_of(tab, asked) and await self._console_of(tab, asked)
+            tab.complete = whole and tab.visitor is asked  # else something may have been missed once more
         return tab.requests.chosen(filters)
 
     async def console(self, user: str, handle: str, filters: ConsoleFilters) -> list[ConsoleEntry]:
         tab = self.tab(user, handle)
         entry_filter(filters)
         if not tab.complete and tab.visitor:
-            await self._console_of(tab)
+            await self._console_of(tab, tab.visitor)
         return tab.entries.chosen(filters)
 
-    async def _console_of(self, tab: Tab) -> None:
-        if tab.visitor:
-            ask = GetConsole(secrets.token_hex(8), tab.token, ConsoleFilters(limit=20_000))
-            told = await tab.visitor.ask(ask.request_id, ask)
-            if isinstance(told, ConsoleData):
-                tab.entries.replace(map(tidy_entry, told.entries))
+    async def _network_of(self, tab: Tab, visitor: "Visitor") -> bool:
+        ask = GetNetwork(secrets.token_hex(8), tab.token, NetworkFilters(limit=10_000))
+        told = await visitor.ask(ask.request_id, ask)
+        if not isinstance(told, NetworkTold):
+            return False
+        before = tab.bytes
+        tab.requests.merge(tidy_request(one, tab.body_max) for one in readable(told.requests, NetworkRequest))
+        self.make_room(tab, before)
+        return True
+
+    async def _console_of(self, tab: Tab, visitor: "Visitor") -> bool:
+        ask = GetConsole(secrets.token_hex(8), tab.token, ConsoleFilters(limit=20_000))
+        told = await visitor.ask(ask.request_id, ask)
+        if not isinstance(told, ConsoleTold):
+            return False
+        before = tab.bytes
+        tab.entries.replace(map(tidy_entry, readable(told.entries, ConsoleEntry)))
+        self.make_room(tab, before)
+        return True
 
     async def listed(self, user: str) -> list[TabInfo]:
         return self.tabs(user)
@@ -224,18 +253,22 @@ class Hub:
     async def address(self, user: str, handle: str) -> str:
         return self.tab(user, handle).url
 
-    async def followed(self, user: str, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry]:
-        """Lines of the console, and requests once they are done, until the tab is gone. One who reads too slowly misses
-        some."""
-        waiting: asyncio.Queue[NetworkRequest | ConsoleEntry | None] = asyncio.Queue()
+    async def followed(self, user: str, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry | Missed]:
+        """Lines of the console, and requests once they are done, until the tab is gone or its cocoon is another's. One
+        who reads too slowly misses some, and hears how many."""
+        tab, waiting = self.tab(user, handle), Waiting()
 
         def hear(what: NetworkRequest | ConsoleEntry | None) -> None:
-            if what is None or (waiting.qsize() < MAX_WAITING and is_done(what)):
-                waiting.put_nowait(what)
+            if what is None:
+                waiting.end()
+            elif is_done(what):
+                waiting.put(what)
 
         stop = self.follow(user, handle, hear)
         try:
-            while (what := await waiting.get()) is not None:
+            async for what in waiting.read():
+                if not self._place(user, tab):
+                    raise no_such_tab()
                 yield what
         finally:
             stop()
@@ -245,81 +278,3 @@ class Hub:
         tab = self.tab(user, handle)
         tab.listeners.add(listener)
         return lambda: tab.listeners.discard(listener)
-
-
-class Visitor:
-    """One connection of a browser: what it says, and what it is asked."""
-
-    def __init__(self, hub: Hub, user: str, send: Send) -> None:
-        self._hub = hub
-        self.user = user
-        self._send = send
-        self.tabs: dict[str, Tab] = {}
-        self._asked: dict[str, asyncio.Future[NetworkData | ConsoleData]] = {}
-
-    def take(self, frame: bytes) -> None:
-        """One message, or a list of several. What cannot be read ends the connection (`bad_request`); what is not
-        allowed is answered."""
-        if len(frame) > MAX_FRAME:
-            raise Failure("bad_request", f"a frame may have {MAX_FRAME} bytes")
-        try:
-            said: FromBrowser | list[FromBrowser] = from_browser.decode(frame)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise Failure("bad_request", f"this is nothing that a browser says: {str(error)[:200]}") from None
-        for one in said if isinstance(said, list) else [said]:
-            self._take(one)
-
-    def _take(self, said: FromBrowser) -> None:
-        match said:
-            case Hello():
-                self._send({"type": "browser_debug_hub", "proxy": self._hub.proxy_origin})
-            case TabAvailable():
-                self._announced(said)
-            case NetworkData() | ConsoleData():
-                if (waiting := self._asked.get(said.request_id)) and not waiting.done():
-                    waiting.set_result(said)
-            case _:
-                if tab := self.tabs.get(said.token):
-                    self._happened(tab, said)
-
-    def _announced(self, said: TabAvailable) -> None:
-        try:
-            tab = self._hub.announce(self, said)
-        except Failure as failure:
-            refused = {"type": "browser_debug_tab_refused", "token": said.token, "error": failure.to_dict()}
-            self._send(refused)
-            return
-        self.tabs[said.token] = tab
-        accepted = {"type": "browser_debug_tab_accepted", "token": said.token, "ticket": self._hub.ticket(tab)}
-        self._send({**accepted, "response_body_max_size": tab.body_max})
-
-    def _happened(self, tab: Tab, said: TabClosed | TabUpdated | NetworkEvent | ConsoleEvent) -> None:
-        match said:
-            case TabClosed():
-                self._hub.close(tab)
-            case TabUpdated():
-                tab.describe(said.url, said.title)
-            case NetworkEvent():
-                tab.tell(tab.requests.take(tidy_event(said, tab.body_max)))
-            case ConsoleEvent():
-                entry = tidy_entry(said.entry)
-                tab.entries.keep(entry)
-                tab.tell(entry)
-
-    async def ask(self, request_id: str, message: Any) -> NetworkData | ConsoleData | None:
-        """None when no answer came in time."""
-        waiting: asyncio.Future[NetworkData | ConsoleData] = asyncio.get_running_loop().create_future()
-        self._asked[request_id] = waiting
-        self._send(message)
-        try:
-            async with asyncio.timeout(ASK_S):
-                return await waiting
-        except TimeoutError:
-            return None
-        finally:
-            del self._asked[request_id]
-
-    def leave(self) -> None:
-        for tab in list(self.tabs.values()):
-            self._hub.away(tab, self)
-        self.tabs.clear()

@@ -1,14 +1,19 @@
 """The offered tabs as one caller sees them.
 
 Above: the debug tools, the command line's door. Below: the hub, ours or a far one. What the policy forbids to read is
-neither listed nor told.
+neither listed nor told: no page of such a host, and of other pages no request to one.
 """
 
+import re
+import time
 from collections.abc import AsyncGenerator, Callable
 from typing import Protocol
 
 from pilothouse.errors import Failure
-from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, NetworkFilters, NetworkRequest, TabInfo
+from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, Missed, NetworkFilters, NetworkRequest, TabInfo
+
+_WEB = re.compile(r"(?:http|ws)(s?://[^/?#]*)", re.IGNORECASE)  # what the policy judges; it knows no paths
+RECHECK_S = 1.0  # who follows is judged again this often
 
 
 class Offers(Protocol):
@@ -22,7 +27,7 @@ class Offers(Protocol):
 
     async def console(self, user: str, handle: str, filters: ConsoleFilters) -> list[ConsoleEntry]: ...
 
-    def followed(self, user: str, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry]: ...
+    def followed(self, user: str, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry | Missed]: ...
 
 
 class OwnDebug:
@@ -36,17 +41,27 @@ class OwnDebug:
 
     async def network(self, handle: str, filters: NetworkFilters) -> list[NetworkRequest]:
         await self._check(handle)
-        return await self._hub.network(self._user, handle, filters)
+        return [one for one in await self._hub.network(self._user, handle, filters) if self._may_tell(one)]
 
     async def console(self, handle: str, filters: ConsoleFilters) -> list[ConsoleEntry]:
         await self._check(handle)
         return await self._hub.console(self._user, handle, filters)
 
-    async def followed(self, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry]:
-        """What happens from now on, until the tab is gone or is at a page that may not be read."""
+    async def followed(self, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry | Missed]:
+        """What happens from now on, until the tab is gone or may not be read any more."""
         await self._check(handle)
+        looked_at = time.monotonic()
         async for what in self._hub.followed(self._user, handle):
-            yield what
+            if time.monotonic() - looked_at > RECHECK_S:
+                await self._check(handle)
+                looked_at = time.monotonic()
+            if self._may_tell(what):
+                yield what
+
+    def _may_tell(self, what: NetworkRequest | ConsoleEntry | Missed) -> bool:
+        """A page may be read whose requests go to a host that may not."""
+        found = _WEB.match(what.url) if isinstance(what, NetworkRequest) else None
+        return found is None or not self._forbids(f"http{found[1]}")
 
     async def _check(self, handle: str) -> None:
         if self._forbids(await self._hub.address(self._user, handle)):

@@ -24,8 +24,7 @@ class Requests:
     def __init__(self) -> None:
         self._all: OrderedDict[str, NetworkRequest] = OrderedDict()
         self._sizes: dict[str, int] = {}
-        self._bytes = 0
-        self.dropped = 0
+        self.bytes = 0
 
     def take(self, event: NetworkEvent) -> NetworkRequest:
         data = event.data
@@ -49,13 +48,24 @@ class Requests:
 
     def keep(self, request: NetworkRequest) -> None:
         size = len(msgspec.json.encode(request))
-        self._bytes += size - self._sizes.get(request.request_id, 0)
+        self.bytes += size - self._sizes.get(request.request_id, 0)
         self._all[request.request_id] = request
         self._sizes[request.request_id] = size
-        while len(self._all) > MAX_REQUESTS or (self._bytes > MAX_BYTES and len(self._all) > 1):
-            oldest, _ = self._all.popitem(last=False)
-            self._bytes -= self._sizes.pop(oldest)
-            self.dropped += 1
+        while len(self._all) > MAX_REQUESTS or (self.bytes > MAX_BYTES and len(self._all) > 1):
+            self.drop_oldest()
+
+    def drop_oldest(self) -> None:
+        oldest, _ = self._all.popitem(last=False)
+        self.bytes -= self._sizes.pop(oldest)
+
+    def merge(self, told: Iterable[NetworkRequest]) -> None:
+        """What the browser remembers has its place by time among what we heard."""
+        together = {**self._all, **{one.request_id: one for one in told}}
+        self._all.clear()
+        self._sizes.clear()
+        self.bytes = 0
+        for one in sorted(together.values(), key=lambda one: one.timestamp):
+            self.keep(one)
 
     def chosen(self, filters: NetworkFilters) -> list[NetworkRequest]:
         fits = request_filter(filters)
@@ -65,8 +75,7 @@ class Requests:
 class Entries:
     def __init__(self) -> None:
         self._all: deque[tuple[ConsoleEntry, int]] = deque()
-        self._bytes = 0
-        self.dropped = 0
+        self.bytes = 0
 
     def __len__(self) -> int:
         return len(self._all)
@@ -74,10 +83,12 @@ class Entries:
     def keep(self, entry: ConsoleEntry) -> None:
         size = len(msgspec.json.encode(entry))
         self._all.append((entry, size))
-        self._bytes += size
-        while len(self._all) > MAX_ENTRIES or (self._bytes > MAX_BYTES and len(self._all) > 1):
-            self._bytes -= self._all.popleft()[1]
-            self.dropped += 1
+        self.bytes += size
+        while len(self._all) > MAX_ENTRIES or (self.bytes > MAX_BYTES and len(self._all) > 1):
+            self.drop_oldest()
+
+    def drop_oldest(self) -> None:
+        self.bytes -= self._all.popleft()[1]
 
     def replace(self, entries: Iterable[ConsoleEntry]) -> None:
         """The browser remembers better: its list, with what we heard before its first line and since its last."""
@@ -87,7 +98,7 @@ class Entries:
         earlier = [entry for entry in kept if entry.timestamp < oldest]
         later = [entry for entry in kept if entry.timestamp > newest]
         self._all.clear()
-        self._bytes = 0
+        self.bytes = 0
         for entry in [*earlier, *told, *later]:
             self.keep(entry)
 

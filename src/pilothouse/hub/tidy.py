@@ -1,6 +1,6 @@
 """What browsers tell loses its secrets here, before anything is kept, and bodies what is above the limit.
 
-Above: hub. Below: words, rings, guard's redaction.
+Above: hub, a far hub. Below: words, guard's redaction.
 """
 
 from collections.abc import Callable
@@ -8,8 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from pilothouse.guard.redact import redact_headers, redact_text, redact_tree, redact_url
-from pilothouse.hub.rings import Requests
-from pilothouse.hub.words import ConsoleEntry, Happened, NetworkEvent, NetworkFilters, NetworkRequest
+from pilothouse.hub.words import ConsoleEntry, NetworkEvent, NetworkRequest
 from pilothouse.result import clean, clean_tree
 
 
@@ -19,7 +18,7 @@ def tidy_event(event: NetworkEvent, body_max: int) -> NetworkEvent:
     tidied = msgspec.structs.replace(
         data,
         url=_text(data.url, redact_url),
-        headers=None if data.headers is None else redact_headers(clean_tree(data.headers)),
+        headers=_fields(data.headers),
         body=body,
         body_truncated=data.body_truncated or cut,
         status_text=_text(data.status_text, redact_text),
@@ -31,28 +30,22 @@ def tidy_event(event: NetworkEvent, body_max: int) -> NetworkEvent:
 
 
 def tidy_request(one: NetworkRequest, body_max: int) -> NetworkRequest:
-    """What a browser tells of a request as a whole, by the same rules as its events."""
-    first = Happened(one.request_id, one.timestamp, one.method, one.url, one.request_headers, one.request_body)
-    then = Happened(
-        one.request_id, one.timestamp, headers=one.response_headers, status=one.status, status_text=one.status_text,
-        mime_type=one.mime_type,
-    )  # fmt: skip
-    last = Happened(
-        one.request_id, one.timestamp, body=one.response_body, duration_ms=one.duration_ms,
-        body_truncated=bool(one.response_body_truncated),
-    )  # fmt: skip
-    ring = Requests()
-    events = [
-        NetworkEvent("", "request", first),
-        NetworkEvent("", "response", then),
-        NetworkEvent("", "finished", last),
-    ]
-    if one.error:
-        failed = Happened(one.request_id, one.timestamp, error=one.error, duration_ms=one.duration_ms)
-        events.append(NetworkEvent("", "failed", failed))
-    for event in events:
-        ring.take(tidy_event(event, body_max))
-    return ring.chosen(NetworkFilters())[0]
+    """A request as a whole, by the same rules as its events."""
+    sent, _ = _cut(_text(one.request_body, redact_text), body_max)
+    body, cut = _cut(_text(one.response_body, redact_text), body_max)
+    return msgspec.structs.replace(
+        one,
+        method=redact_text(clean(one.method)),
+        url=redact_url(clean(one.url)),
+        request_headers=_fields(one.request_headers),
+        request_body=sent,
+        status_text=_text(one.status_text, redact_text),
+        response_headers=_fields(one.response_headers),
+        response_body=body,
+        response_body_truncated=one.response_body_truncated or cut or None,
+        mime_type=_text(one.mime_type, redact_text),
+        error=_text(one.error, redact_text),
+    )
 
 
 def tidy_entry(entry: ConsoleEntry) -> ConsoleEntry:
@@ -63,6 +56,10 @@ def tidy_entry(entry: ConsoleEntry) -> ConsoleEntry:
         source=_text(entry.source, redact_url),
         stack_trace=_text(entry.stack_trace, redact_text),
     )
+
+
+def _fields(headers: dict[str, str] | None) -> dict[str, str] | None:
+    return None if headers is None else redact_headers(clean_tree(headers))
 
 
 def _text(text: str | None, redact: Callable[[str], str]) -> str | None:

@@ -1,13 +1,19 @@
 """What is said at the hub, by the names of the founding document; what arrives is hostile until it fits these.
 
-Above: hub, the signaling door. Below: msgspec. `token` in what a browser says is the proxy's; in what a client asks it
-is a handle that the hub gave out.
+Above: hub, the signaling door. Below: msgspec, errors. `token` in what a browser says is the proxy's; in what a client
+asks it is a handle that the hub gave out.
 """
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
+
+from pilothouse.errors import Failure
+
+MAX_FRAME = 16 * 1024 * 1024  # the extension tells at most 12 MiB at once
+MAX_TOGETHER = 1000
 
 Token = Annotated[str, Meta(max_length=2048)]
 Handle = Annotated[str, Meta(max_length=64)]
@@ -19,6 +25,7 @@ Time = Annotated[float, Meta(ge=0, le=1e15)]
 Fields = Annotated[dict[Short, Annotated[str, Meta(max_length=65_536)]], Meta(max_length=500)]
 Status = Annotated[int, Meta(ge=0, le=999)]
 Level = Literal["log", "debug", "info", "warn", "error"]
+T = TypeVar("T")
 
 
 class Said(msgspec.Struct, frozen=True, tag_field="type"):
@@ -114,6 +121,18 @@ class ConsoleData(Said, frozen=True, tag="browser_debug_console_data"):
     entries: Annotated[list[ConsoleEntry], Meta(max_length=20_000)]
 
 
+class NetworkTold(Said, frozen=True, tag="browser_debug_network_data"):
+    """The same from a browser, where each is read by itself."""
+
+    request_id: Short
+    requests: Annotated[list[msgspec.Raw], Meta(max_length=10_000)]
+
+
+class ConsoleTold(Said, frozen=True, tag="browser_debug_console_data"):
+    request_id: Short
+    entries: Annotated[list[msgspec.Raw], Meta(max_length=20_000)]
+
+
 class NetworkFilters(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     url_pattern: Words = ""
     method: Annotated[list[Short], Meta(max_length=50)] = []
@@ -169,12 +188,19 @@ class Tabs(Said, frozen=True, tag="browser_debug_tabs"):
     request_id: Short = ""
 
 
+class Missed(msgspec.Struct, frozen=True):
+    """Of what was followed, so many things are left out: they came faster than they were read."""
+
+    missed: int
+
+
 class Followed(Said, frozen=True, omit_defaults=True, tag="browser_debug_followed"):
-    """A request that is done or a line of the console; or the tab is gone."""
+    """A request that is done or a line of the console, or how many of them are left out; or the tab is gone."""
 
     request_id: Short
     request: NetworkRequest | None = None
     entry: ConsoleEntry | None = None
+    missed: Annotated[int, Meta(ge=0)] = 0
     closed: bool = False
 
 
@@ -183,9 +209,28 @@ class HubError(Said, frozen=True, tag="browser_debug_error"):
     request_id: Short = ""
 
 
-FromBrowser = Hello | TabAvailable | TabClosed | TabUpdated | NetworkEvent | ConsoleEvent | NetworkData | ConsoleData
+FromBrowser = Hello | TabAvailable | TabClosed | TabUpdated | NetworkEvent | ConsoleEvent | NetworkTold | ConsoleTold
 FromClient = ListTabs | GetNetwork | GetConsole | Follow
 FromHub = Tabs | NetworkData | ConsoleData | Followed | HubError
-from_browser = msgspec.json.Decoder(FromBrowser | Annotated[list[FromBrowser], Meta(min_length=1, max_length=1000)])
+from_browser = msgspec.json.Decoder(FromBrowser)
 from_client = msgspec.json.Decoder(FromClient)
 from_hub = msgspec.json.Decoder(FromHub)
+
+
+def readable(told: Iterable[msgspec.Raw], kind: type[T]) -> list[T]:
+    """Of a browser's answer, what fits; a page may have had its hand in the rest."""
+    decoder, found = msgspec.json.Decoder(kind), list[T]()
+    for raw in told:
+        try:
+            found.append(decoder.decode(raw))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+    return found
+
+
+def no_such_tab() -> Failure:
+    return Failure(
+        "not_found",
+        "there is no such tab (any more): a page that is left or reloaded gets a new one",
+        suggestions=["browser_debug_list_tabs lists those of now"],
+    )

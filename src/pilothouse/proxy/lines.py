@@ -33,6 +33,7 @@ class Lines:
         self._forbidden_ports = forbidden_ports
         self._idle: dict[str, list[_Idle]] = {}
         self._tls = ssl.create_default_context()
+        self._sweeping: asyncio.TimerHandle | None = None
 
     def idle(self, target: str) -> Line | None:
         """A connection that was used before, or none."""
@@ -48,8 +49,22 @@ class Lines:
         kept = self._idle.setdefault(target, [])
         if line.reusable and len(kept) < MAX_IDLE:
             kept.append(_Idle(line, time.monotonic()))
+            self._sweeping = self._sweeping or asyncio.get_running_loop().call_later(IDLE_S, self._sweep)
         else:
             line.close()
+
+    def _sweep(self) -> None:
+        """What nobody has used for so long is closed, also when nobody asks any more."""
+        self._sweeping = None
+        now = time.monotonic()
+        for target, kept in list(self._idle.items()):
+            for one in [one for one in kept if now - one.since >= IDLE_S or not one.line.reusable]:
+                kept.remove(one)
+                one.line.close()
+            if not kept:
+                del self._idle[target]
+        if self._idle:
+            self._sweeping = asyncio.get_running_loop().call_later(IDLE_S, self._sweep)
 
     async def open(self, target: str) -> Line:
         """A new connection; `navigation_failed`, `timeout` or `denied` with the reason."""
@@ -65,6 +80,8 @@ class Lines:
             raise Failure("navigation_failed", f"there is no host {host}", suggestions=[_HINT]) from None
 
     def close(self) -> None:
+        if self._sweeping:
+            self._sweeping.cancel()
         for kept in self._idle.values():
             for one in kept:
                 one.line.close()

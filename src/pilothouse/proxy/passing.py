@@ -119,6 +119,10 @@ class Passing:
     # There and back
 
     async def _pass(self, visit: Visit, receive: Receive, sender: "_Sender") -> None:
+        codings = [value.lower() for name, value in visit.headers if name == b"transfer-encoding"]
+        if codings not in ([], [b"chunked"]):
+            hint = "compress the content (Content-Encoding), not the transfer"
+            raise Failure("bad_request", "this Transfer-Encoding is not passed on", suggestions=[hint])
         has_body = any(name in (b"content-length", b"transfer-encoding") for name, _ in visit.headers)
         again = visit.method in _HARMLESS and not has_body
         line = self.lines.idle(visit.place.target) if again else None

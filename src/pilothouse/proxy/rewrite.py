@@ -18,6 +18,8 @@ _HOP = frozenset({
 _TOKEN = token.HEADER.encode()
 _FORWARDED = (b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host", b"x-forwarded-prefix", b"forwarded")
 _NOT_SENT = frozenset({*_HOP, *_FORWARDED, _TOKEN, b"host", b"expect"})
+# These say where a request begins and ends: no Connection header takes them along.
+_FRAMING = frozenset({b"host", b"content-length", b"transfer-encoding"})
 # `alt-svc` would lead the browser around us.
 _NOT_RETURNED = frozenset({*_HOP, _TOKEN, b"alt-svc"})
 _CONDITIONAL = frozenset({b"if-none-match", b"if-modified-since"})
@@ -40,10 +42,13 @@ class Visit(NamedTuple):
     def header(self, name: bytes) -> bytes:
         return next((value for one, value in self.headers if one == name), b"")
 
+    def has(self, name: bytes) -> bool:
+        return any(one == name for one, _ in self.headers)
+
 
 def request_head(visit: Visit, *, chunked: bool = False, upgrade: bool = False) -> bytes:
     """The head of the request as the target gets it."""
-    dropped = _NOT_SENT | _named(visit.header(b"connection"))
+    dropped = _NOT_SENT | (_named(visit.headers) - _FRAMING)
     if wants_token(visit):  # a copy that the browser kept has no token
         dropped |= _CONDITIONAL
     target = visit.place.target.encode()
@@ -62,22 +67,19 @@ def request_head(visit: Visit, *, chunked: bool = False, upgrade: bool = False) 
 
 def response_headers(visit: Visit, headers: Headers) -> Headers:
     """Without what is between the target and us, and with its own addresses as the browser knows them."""
-    connection = b",".join(value for name, value in headers if name == b"connection")
-    dropped = _NOT_RETURNED | _named(connection)
-    return [
-        (name, _back(visit, value) if name in (b"location", b"content-location") else value)
-        for name, value in headers
-        if name not in dropped
-    ]
+    dropped = _NOT_RETURNED | (_named(headers) - _FRAMING)
+    return [(name, _returned(visit, name, value)) for name, value in headers if name not in dropped]
 
 
 def wants_token(visit: Visit) -> bool:
-    """Whether the browser opens a page in a tab, which is no page's doing: script cannot set these headers."""
+    """Whether the browser opens a page in a tab, which is no page's doing: script cannot set these headers. What is
+    loaded ahead for a service worker looks the same but for one header, which may be empty."""
     return (
         visit.place.enabled
         and visit.header(b"sec-fetch-mode") == b"navigate"
         and visit.header(b"sec-fetch-dest") == b"document"
-        and not visit.header(b"sec-purpose")
+        and not visit.has(b"sec-purpose")
+        and not visit.has(b"service-worker-navigation-preload")
         and not _excluded(visit)
     )
 
@@ -92,9 +94,7 @@ def with_token(visit: Visit, status: int, headers: Headers, signer: Signer) -> H
     minted = signer.mint(visit.place.id, visit.path.decode("ascii", "replace"))
     if minted is None:
         return headers
-    kept = [
-        one for one in headers if one[0] not in (b"cache-control", b"expires", b"pragma", b"etag", b"last-modified")
-    ]
+    kept = [one for one in headers if one[0] not in _CACHING]
     return [*kept, (b"cache-control", b"no-store"), (_TOKEN, minted.encode())]
 
 
@@ -108,6 +108,22 @@ def _towards(visit: Visit, value: bytes, target: bytes) -> bytes:
     if value == visit.origin or value.startswith(visit.origin + b"/"):
         return target + value[len(visit.origin) :].removeprefix(visit.prefix)
     return value
+
+
+def _returned(visit: Visit, name: bytes, value: bytes) -> bytes:
+    match name:
+        case b"location" | b"content-location":
+            return _back(visit, value)
+        case b"set-cookie":
+            return _own_cookie(value)
+        case _:
+            return value
+
+
+def _own_cookie(value: bytes) -> bytes:
+    """A cookie is of the cocoon that sets it, and no other's; the target's own domain would be refused anyway."""
+    first, *more = value.split(b";")
+    return b";".join([first, *(one for one in more if one.partition(b"=")[0].strip().lower() != b"domain")])
 
 
 def _back(visit: Visit, value: bytes) -> bytes:
@@ -127,8 +143,9 @@ def _forwarded(visit: Visit) -> list[bytes]:
     return [*lines, b"x-forwarded-prefix: " + visit.prefix] if visit.prefix else lines
 
 
-def _named(connection: bytes) -> frozenset[bytes]:
-    """The headers that a Connection header takes along."""
+def _named(headers: Headers) -> frozenset[bytes]:
+    """The headers that Connection headers take along."""
+    connection = b",".join(value for name, value in headers if name == b"connection")
     return frozenset(one.strip().lower() for one in connection.split(b",") if one.strip())
 
 

@@ -57,13 +57,17 @@ class Tunnels:
         self._open: set[Pipe] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def __len__(self) -> int:
-        return len(self._open) + len(self._tasks)
+    def dig(
+        self, find: Callable[[], Visit], client: asyncio.Transport, accept: bytes, on_end: Callable[[], None]
+    ) -> None:
+        """Take over a browser's connection whose request asks for an upgrade. `on_end`: it is over."""
 
-    def dig(self, find: Callable[[], Visit], client: asyncio.Transport, accept: bytes) -> None:
-        """Take over a browser's connection whose request asks for an upgrade."""
+        def ended() -> None:
+            self._open.discard(pipe)
+            on_end()
+
         client.pause_reading()
-        pipe = Pipe(client, lambda: self._open.discard(pipe))
+        pipe = Pipe(client, ended)
         client.set_protocol(pipe)
         task = asyncio.get_running_loop().create_task(self._dig(find, pipe, accept))
         self._tasks.add(task)
@@ -76,20 +80,24 @@ class Tunnels:
             pipe.transport.abort()
 
     async def _dig(self, find: Callable[[], Visit], pipe: Pipe, accept: bytes) -> None:
+        line: Line | None = None
         try:
             visit = find()
             async with asyncio.timeout(HANDSHAKE_S):
                 line = await self._lines.open(visit.place.target)
                 line.ask(request_head(visit, upgrade=True), bodiless=False)
                 head = await line.head()
+            if head.status == _SWITCHING and line.upgraded:
+                self._connect(visit, pipe, line, head)
+                line = None  # it is the tunnel's now
+            else:
+                await self._say_no(visit, pipe, line, head)
         except (Failure, Lost, TimeoutError) as problem:
             told = problem if isinstance(problem, Failure) else Failure("navigation_failed", "no WebSocket came about")
             self._refuse(pipe, *pages.told(told, accept, told.details.get("status", 0)))
-            return
-        if head.status == _SWITCHING and line.upgraded:
-            self._connect(visit, pipe, line, head)
-        else:
-            await self._say_no(visit, pipe, line, head)
+        finally:
+            if line is not None:
+                line.close()
 
     def _connect(self, visit: Visit, pipe: Pipe, line: Line, head: Head) -> None:
         upgrade = next((value for name, value in head.headers if name == b"upgrade"), b"websocket")
@@ -117,7 +125,6 @@ class Tunnels:
                     pipe.transport.write(chunk)
         except (Lost, TimeoutError):
             pass
-        line.close()
         pipe.transport.close()
 
     def _refuse(self, pipe: Pipe, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:

@@ -12,9 +12,8 @@ from websockets.asyncio.client import connect
 import pilothouse
 from pilothouse.doors.dashboard import read_files
 from tests.daemon_here import Here
-from tests.own_chrome import OwnChrome
+from tests.own_chrome import EXTENSION, OwnChrome
 from tests.promises import promise
-from tests.ui.copied import panel
 from tests.ui.dashboard import new_ticket, open_dashboard
 
 pytestmark = promise("F07", "E01", "D08")
@@ -119,7 +118,7 @@ def test_no_module_reads_text_as_html():
 
 
 def test_the_extension_has_the_same_modules():
-    assert panel.wanted() == panel.there(), "run scripts/panel"
+    assert (EXTENSION / "ui").resolve() == (EXTENSION.parent / "src" / "pilothouse" / "ui").resolve()
 
 
 async def test_the_pass_stays_in_its_tab(here: Here, chrome: OwnChrome):

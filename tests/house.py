@@ -53,6 +53,7 @@ class House:
         self.browsers = Browsers(self.profiles, launcher, self.sluice.open_closed, home / "browsers")
         self.links = Links()
         self.shared = Shared(lambda name: self.links.find(name).name, lambda name: Relay(self.links.find(name)))
+        self.shared.is_open = self.links.is_open
         self.links.on_stopped(self.shared.stopped)
         self.links.on_forgotten(self.shared.forgotten)
         self.elsewhere = Elsewhere(self.secrets.written_out)

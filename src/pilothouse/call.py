@@ -71,6 +71,7 @@ class Visit:
         self.session: Session | None = None
         self.tab: Tab | None = None
         self.is_new = False
+        self.comes_back = False  # its connection knew a daemon before this one, and has not been told
         self.placing_s = 0.0
         self.has_turn = False  # in its tab
         self.asking_s = 0.0  # a person's time, which is not the call's

@@ -213,7 +213,7 @@ async def run(
     await asyncio.to_thread(secrets.prepare)
     fixed = _fixed(home, vault, secrets, policy)
     pairing, links = Pairing(home), Links()
-    links.expect(one.name for one in pairing.browsers())
+    links.expect({one.name: one.port for one in pairing.browsers()}, port)
     profiles = Profiles(home, file)
     elsewhere = Elsewhere(secrets.written_out, holds=bool(settings.sluice.advertise))
     place_browsers = partial(_configure_elsewhere, elsewhere, keepers, settings.sluice)
@@ -449,6 +449,7 @@ def _fixed(home: Path, vault: Vault, secrets: Secrets, policy: Policy) -> Terms:
 def _shared(links: Links) -> Shared:
     shared = Shared(lambda name: links.find(name).name, lambda name: Relay(links.find(name)))
     shared.arrivals = links.arrivals
+    shared.is_open = links.is_open
     links.on_stopped(shared.stopped)
     links.on_forgotten(shared.forgotten)
     return shared

@@ -74,6 +74,7 @@ class Gate:
         self.timing = Timing(timeout_ms)
         self.permits = Permits(policy, approvals, self.timing)
         self._forbidden_ports = forbidden_ports or set()
+        self._come_back: set[str] = set()
         self._rates = rates or Rates()
         self._budget = budget or Budget()
         self.metrics = Metrics()
@@ -163,6 +164,7 @@ class Gate:
         began = asyncio.get_running_loop().time()
         limit.reschedule(began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S)
         visit.session, visit.is_new = await own.find(getattr(args, "session", ""))
+        visit.comes_back = visit.is_new and self._comes_back(visit.call.caller)
         limit.reschedule(
             began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S
         )  # the session's own, now it is known
@@ -380,8 +382,16 @@ class Gate:
             *elsewhere,
         ]
 
+    def _comes_back(self, caller: Caller) -> bool:
+        """Once for each connection that outlived a daemon."""
+        is_first = caller.defaults.again and caller.connection not in self._come_back
+        if is_first:
+            self._come_back.add(caller.connection)
+        return is_first
+
     def leave(self, connection: str) -> "asyncio.Task[None]":
         """A connection is gone: its sessions end."""
+        self._come_back.discard(connection)
         task = asyncio.create_task(self._sessions.close_connection(connection))
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)

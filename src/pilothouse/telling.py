@@ -33,8 +33,13 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
         if limits := visit.session.limits:
             news["limits"] = limits
             lines.append(limits)
-        if visit.call.caller.defaults.again:
-            lines.append("Pilothouse was started anew: the tabs, cookies and refs of before are gone")
+        if visit.comes_back:
+            kept = (
+                "the session and its refs"
+                if visit.session.options.browser == "extension"
+                else "the tabs, cookies and refs"
+            )
+            lines.append(f"Pilothouse was started anew: {kept} of before are gone")
     _add_news(visit, lines, news)
     degree = _degree(visit.tool)
     data, page = degree.tree(clean_tree(msgspec.to_builtins(result.data))), degree.text(clean(result.page))
@@ -106,7 +111,11 @@ def _honest(visit: Visit, failure: Failure) -> Failure:
     if failure.code == "tab_closed" and visit.tab and visit.tab.withdrawn:
         return taken(f"{visit.tab.withdrawn} during the call")
     lives_on = session is not None and session.options.browser == "extension"
-    if failure.code != "browser_gone" or not (visit.acting and lives_on and tool and tool.access is not Access.READ):
+    may_have_run = visit.acting and lives_on and tool and tool.access is not Access.READ
+    if failure.code == "browser_gone" and session and session.end:
+        said = f"{session.end.message}; {tool.name} may have run" if tool and may_have_run else session.end.message
+        return Failure(session.end.code, said, suggestions=session.end.suggestions)
+    if failure.code != "browser_gone" or not (tool and may_have_run):
         return failure
     return Failure(
         failure.code,
@@ -126,7 +135,7 @@ def _near(failure: Failure) -> list[str]:
 def _event_lines(events: list[Event], tab: Tab | None, urls: dict[str, str]) -> list[str]:
     lines: list[str] = []
     for event in events[-EVENTS_SHOWN:]:
-        where = f" in {event.tab}" if tab and event.tab != tab.name and event.kind != "tab_opened" else ""
+        where = f" in {event.tab}" if tab and event.tab not in ("", tab.name) and event.kind != "tab_opened" else ""
         said = quoted(event.text, EVENT_CHARS) if event.kind == "console_error" else event.text
         line = f"{event.kind.replace('_', ' ')}{where}: {said}"
         if event.kind == "dialog":

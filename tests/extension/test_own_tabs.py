@@ -216,8 +216,10 @@ async def test_the_person_stops_everything(person: Neighbour, site: PageServer) 
     await person.until(lambda: person.link.tabs)
     await agent.js("1")
     await person.chrome.tell(person.popup, "stop")
-    ended = await asyncio.wait_for(waiting, 5)
-    assert ended.failed
+    ended = (await asyncio.wait_for(waiting, 5)).data["error"]
+    assert (ended["code"], ended["retryable"]) == ("denied", False)
+    assert ended["message"] == "the person stopped everything in work"
+    assert "ask the person" in ended["suggestions"][0]
     said = await fails(agent, "denied", "get_page_state", session=session)
     assert "stopped everything" in said.message
     assert (await fails(agent, "denied", "navigate", url=site.url("/small.html"))).suggestions

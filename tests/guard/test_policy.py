@@ -264,8 +264,12 @@ def test_what_runs_on_this_machine_is_denied_in_own_chrome_with_the_command_that
 
 
 def test_what_no_rule_can_open_suggests_none():
-    for text in ("", '[[rules]]\nhost = "chrome:"'):
-        (said,) = ask(text, "chrome://settings/", Access.VISIT, browser="extension")
+    store = "chromewebstore.google.com"
+    closed = {"chrome:": "chrome://settings/", store: f"https://{store}/detail/x"}
+    for text, url in [("", one) for one in closed.values()] + [
+        (f'[[rules]]\nhost = "{a}"', b) for a, b in closed.items()
+    ]:
+        (said,) = ask(text, url, Access.VISIT, browser="extension")
         assert (said.verdict, said.line) == ("deny", "")
         assert denial(said).suggestions == ["nothing can allow it"]
 

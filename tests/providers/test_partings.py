@@ -32,6 +32,7 @@ class Desk:
         self.links = Links()
         self.pool = FakePool()
         shared = shared_by(self.links)
+        shared.is_open = self.links.is_open
         self.links.on_stopped(shared.stopped)
         self.links.on_forgotten(shared.forgotten)
         pools = {True: self.pool}
@@ -70,6 +71,18 @@ async def test_who_was_stopped_hears_it_until_it_is_allowed_again(desk: Desk) ->
     assert [one.text for one in again.watch.recent() if "stopped everything" in one.text]
     assert (await desk.own.find(""))[0] is again
     assert (await desk.refused(opened.id)).code == "denied"
+
+
+async def test_who_comes_after_it_was_allowed_again_goes_on_and_is_told(desk: Desk) -> None:
+    wire = came(desk.link, THEIRS, share="group")
+    opened = await desk.own.open(THERE)
+    desk.link.halt()
+    desk.link.take(frames.read(b'{"type":"stopped"}'), wire)
+    desk.link.take(frames.read(b'{"type":"allowed"}'), wire)
+    desk.link.take(frames.read(json.dumps({"type": "shared", "tabId": 2, "payload": THEIRS}).encode()), wire)
+    again, is_new = await desk.own.find("")
+    assert (is_new, again is opened, again.options) == (True, False, THERE)
+    assert [one.text for one in again.watch.recent() if "stopped everything" in one.text]
 
 
 async def test_a_call_that_had_found_its_session_hears_it_too(desk: Desk) -> None:

@@ -123,7 +123,7 @@ async def test_a_tab_that_slept_when_the_connection_broke_is_let_go_of_too() -> 
 
 async def test_a_fresh_daemon_waits_a_moment_for_browsers_that_are_paired(monkeypatch: pytest.MonkeyPatch) -> None:
     links = Links()
-    links.expect(["work", "home"])
+    links.expect({"work": 8777, "home": 0}, 8777)
     waiting = asyncio.ensure_future(links.arrivals("work"))
     for_all = asyncio.ensure_future(links.arrivals())
     await asyncio.sleep(0)
@@ -136,11 +136,17 @@ async def test_a_fresh_daemon_waits_a_moment_for_browsers_that_are_paired(monkey
     await asyncio.wait_for(for_all, 1)
     monkeypatch.setattr(link, "ARRIVAL_S", 0.05)
     late = Links()
-    late.expect(["work"])
+    late.expect({"work": 8777, "far": 9000}, 8777)
     await asyncio.wait_for(late.arrivals(), 2)
     with pytest.raises(Failure) as caught:
         late.find()
-    assert "try again" in caught.value.suggestions[0]
+    assert caught.value.suggestions[0].startswith("far looks for Pilothouse at port 9000, and Pilothouse is at 8777")
+    assert "try again" in caught.value.suggestions[1]
+    came(late.of("work", INSTALL), THEIRS)
+    late.forget("work", INSTALL)
+    with pytest.raises(Failure) as caught:
+        late.find("work")
+    assert not [one for one in caught.value.suggestions if "try again" in one], "it had found us"
     with pytest.raises(Failure) as caught:
         Links().find()
     assert "open Chrome" in caught.value.suggestions[0]

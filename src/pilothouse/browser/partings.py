@@ -6,6 +6,7 @@ success, as if nothing had happened.
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -72,9 +73,12 @@ class Partings:
         parting = self._by_session.get(session_id)
         return parting.failure() if parting else None
 
-    def check(self, owner: Owner) -> None:
-        """Whoever does not say where to work hears it once; as long as it cannot be mended, each time."""
+    def check(self, owner: Owner, is_allowed_again: Callable[[str], bool]) -> None:
+        """Whoever does not say where to work hears it once; as long as it cannot be mended, each time. Who comes after
+        the person has allowed it again goes on, and hears it with the new session."""
         parting = self._last.get(owner)
+        if parting and not parting.lasting and is_allowed_again(parting.options.profile):
+            return
         if parting and (parting.lasting or not parting.told):
             parting.told = True
             raise parting.failure()

@@ -246,7 +246,7 @@ class Sessions:
     def _there(self, owner: Owner, session_id: str) -> Session | None:
         """None when one is to be opened; a name that is nobody's fails."""
         if not session_id:
-            self.partings.check(owner)
+            self.partings.check(owner, self.shared.is_open if self.shared else lambda browser: False)
             return _only(self.of(owner))
         return None if self._opens(owner, session_id) else self.get(owner, session_id)
 

@@ -467,6 +467,7 @@ class Shared:
         self.on_stopped: Callable[[str], None] = lambda name: None
         self.on_forgotten: Callable[[str], None] = lambda name: None
         self._connect = connect
+        self.is_open: Callable[[str], bool] = lambda name: False  # it is there, and nothing in it is stopped
         self._nap_after_s = nap_after_s
         self._browsers: dict[str, SharedBrowser] = {}
 

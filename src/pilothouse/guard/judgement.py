@@ -20,6 +20,7 @@ _ORDER: dict[str, int] = {"allow": 0, "ask": 1, "deny": 2}
 _MODES = ("auto", "ask", "readonly")
 _RISKS = ("none", "low", "medium", "high")
 ISOLATED = "isolated"
+STORES = ("chromewebstore.google.com", "microsoftedge.microsoft.com", "addons.opera.com")
 KEPT = "is where browsers elsewhere are had from, which only a rule for that very host and port opens"
 LAUNCHED = (ISOLATED, "profile")
 """Browsers that begin empty, with the sluice in front."""
@@ -110,6 +111,8 @@ class Judge:
         if not place.is_web:
             return self._scheme(place)
         host, address = place.host, literal(place.host)
+        if self._is_the_persons and host.rstrip(".") in STORES:  # the extension refuses it, whatever we say
+            return _never("shops of extensions are never opened in the person's own Chrome")
         if is_metadata_name(host):
             return _never(f"{host} is a cloud metadata service")
         if address is not None and (why := forbidden(address)):

@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -325,6 +325,7 @@ class Links:
     def __init__(self) -> None:
         self._links: dict[str, Link] = {}
         self._awaited: set[str] = set()
+        self._lost: dict[str, str] = {}  # those that look for a daemon at another port
         self._awaited_until = 0.0
         self._news = asyncio.Event()
         self._hear: list[Callable[[Link], None]] = []
@@ -341,14 +342,30 @@ class Links:
         """Told of each link once, when it is made."""
         self._hear.append(hear)
 
-    def expect(self, names: Iterable[str]) -> None:
-        """The daemon has just begun: browsers that are paired come by themselves, in their own time."""
-        self._awaited, self._awaited_until = set(names), asyncio.get_running_loop().time() + ARRIVAL_S
+    def expect(self, paired: Mapping[str, int], port: int) -> None:
+        """The daemon has just begun: browsers that are paired come by themselves, in their own time, if they were
+        paired at its port (0: nobody knows at which)."""
+        self._awaited = {name for name, at in paired.items() if at in (0, port)}
+        self._lost = {
+            name: f"at port {at}, and Pilothouse is at {port}" for name, at in paired.items() if at not in (0, port)
+        }
+        self._awaited_until = asyncio.get_running_loop().time() + ARRIVAL_S
 
         def follow(link: Link) -> None:
-            link.on_state(lambda _: self._news.set())
+            link.on_state(lambda _: self._moved(link))
 
         self.on_new(follow)
+
+    def _moved(self, link: Link) -> None:
+        if link.state != "gone":
+            self._awaited.discard(link.name)
+            self._lost.pop(link.name, None)
+        self._news.set()
+
+    def is_open(self, name: str) -> bool:
+        """It is there, and nothing in it is stopped."""
+        link = self._links.get(name)
+        return link is not None and link.connected and not link.stopped
 
     async def arrivals(self, name: str = "") -> None:
         """In the daemon's first seconds, until this browser is there; without a name, until all are: who takes the
@@ -358,6 +375,10 @@ class Links:
             self._news.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), left)
+
+    def _elsewhere(self, name: str) -> list[str]:
+        lost = [f"{one} looks for Pilothouse {where}" for one, where in self._lost.items() if not name or one == name]
+        return [f"{one}: ask the person; `pilothouse doctor` says how to mend it" for one in lost]
 
     def _patience(self, name: str) -> list[str]:
         """An extension that sleeps looks for us twice a minute."""
@@ -421,6 +442,7 @@ class Links:
             "not_found",
             "no Chrome of the person's is connected",
             suggestions=[
+                *self._elsewhere(name),
                 *self._patience(name),
                 "ask the person to open Chrome with the Pilothouse extension",
                 "a new one is paired by `pilothouse extension pair`; `pilothouse doctor` tells more",

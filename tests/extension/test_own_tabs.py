@@ -218,7 +218,7 @@ async def test_the_person_stops_everything(person: Neighbour, site: PageServer) 
     await person.chrome.tell(person.popup, "stop")
     ended = (await asyncio.wait_for(waiting, 5)).data["error"]
     assert (ended["code"], ended["retryable"]) == ("denied", False)
-    assert ended["message"] == "the person stopped everything in work"
+    assert ended["message"] == f"the person stopped everything in {person.link.name}"
     assert "ask the person" in ended["suggestions"][0]
     said = await fails(agent, "denied", "get_page_state", session=session)
     assert "stopped everything" in said.message

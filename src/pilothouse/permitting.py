@@ -8,6 +8,7 @@ Above: the gate. Below: guard decides and asks, aiming and browser look, timing 
 import asyncio
 import functools
 import time
+from collections.abc import Coroutine
 from typing import Any
 
 import msgspec
@@ -149,7 +150,7 @@ class Permits:
             visit.tab.turn.release()
         self._asking.setdefault(bound := bound_to(question), []).append(visit)
         try:
-            asked = await self.approvals.ask(
+            asking = self.approvals.ask(
                 question,
                 decision,
                 progress=call.progress,
@@ -157,6 +158,7 @@ class Permits:
                 patience_s=call.patience_s,
                 approved=visit.approved.append,
             )
+            asked = await (_while_open(visit.tab, asking) if visit.tab else asking)
         except Failure as failure:
             if failure.code == "approval_pending":
                 self._left[bound] = visit
@@ -228,6 +230,19 @@ class Permits:
         for tab in refused:
             tab.title = ""
         visit.hidden = frozenset(tab.name for tab in refused)
+
+
+async def _while_open(tab: Tab, asking: Coroutine[Any, Any, bool]) -> bool:
+    """A question ends with the tab that it is about."""
+    answer, gone = asyncio.ensure_future(asking), asyncio.ensure_future(tab.signal.until(lambda: tab.closed))
+    try:
+        await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            tab.check_open()
+        return await answer
+    finally:
+        answer.cancel()
+        gone.cancel()
 
 
 def _access(visit: Visit, args: msgspec.Struct, given: dict[str, Any]) -> Access:

@@ -1,5 +1,6 @@
 """The policy in the person's own Chrome: careful by default, held by Chrome itself in the tabs that agents use."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -102,6 +103,18 @@ async def test_a_tab_of_the_persons_is_not_closed_unasked(strict: Neighbour, sit
         mine = (await agent.call("new_tab"))["tab"]
         assert (await agent.call("close_tab", tab=mine))["tab"] == mine
     assert await page.js("document.title") == "Small"
+
+
+async def test_a_question_ends_with_the_tab_that_is_taken_back(strict: Neighbour, site: PageServer) -> None:
+    strict.house.approvals.adjust(timeout_s=60, client_answers="never")
+    page = await strict.share(site.url("/form.html"))
+    async with strict.agent() as agent:
+        asking = asyncio.ensure_future(agent.ask("evaluate_js", expression="1"))
+        await strict.until(strict.house.approvals.pending)
+        await strict.chrome.tell(strict.popup, "unshareTab", tabId=await strict.tab_id(page))
+        error = (await asyncio.wait_for(asking, 10)).data["error"]
+        assert (error["code"], "back" in error["message"]) == ("denied", True)
+        assert strict.house.approvals.pending() == []
 
 
 async def test_no_rule_is_suggested_where_none_helps(strict: Neighbour) -> None:

@@ -394,6 +394,7 @@ def test_an_interrupt_cancels_the_call(cli: CommandLine, site: PageServer):
         env=cli.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a run in the background ignores it
     )
     cli.text("wait-for", "--function", "window.begun")
     slow.send_signal(signal.SIGINT)

@@ -57,7 +57,7 @@ async def test_a_page_that_works_hard_and_answers_is_left_alone(watched: Agent, 
     rounds = [0]
     look = warden_module.processes
 
-    async def counted(browser: object) -> object:
+    async def counted(browser: object, *, elsewhere: bool) -> object:
         rounds[0] += 1
         return await look(watching)
 

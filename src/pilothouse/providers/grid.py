@@ -27,6 +27,7 @@ NAME = "grid"
 ASK_S = 5.0
 OPEN_S = 25.0  # a Grid that starts eight browsers on two cores took more than ten (M)
 RELEASE_S = 30.0
+RELEASED_AT_ONCE = 32  # each takes a file of the system, and many sessions may end together
 # What it says when a request has waited for too long (M); a driver that does not start in time is another matter.
 _NO_PLACE = re.compile(r"session request timed out|timed out creating session", re.IGNORECASE)
 _COUNTS = b'{"query": "{ grid { sessionQueueSize sessionCount maxSession nodeCount } }"}'
@@ -99,6 +100,7 @@ class GridSource:
         self._reveal = reveal
         self._holds = holds
         self._endings: set[asyncio.Task[None]] = set()
+        self._releasing = asyncio.Semaphore(RELEASED_AT_ONCE)
 
     async def connect(self) -> Far:
         """A browser, when it is our turn. Once it is asked for, it comes or is given back."""
@@ -152,7 +154,9 @@ class GridSource:
                 log.warning("the Grid does not hear that a session is alive, and may end it: %s", why)
 
     async def end(self, session: str) -> None:
-        if why := await self._told("DELETE", f"/session/{session}", RELEASE_S):
+        async with self._releasing:
+            why = await self._told("DELETE", f"/session/{session}", RELEASE_S)
+        if why:
             log.warning("the Grid was not told that a session is over, and ends it by its own time-out: %s", why)
 
     async def _told(self, method: str, path: str, timeout_s: float) -> str:

@@ -74,7 +74,10 @@ async def test_a_yes_is_to_the_page_of_then(here: Here, agent: RestAgent, line: 
     await line.ask("give_back", session=agent.session)
     told = await call
     assert told["error"]["code"] == "stale_ref"  # pyright: ignore[reportIndexIssue]
-    assert await title(tab) == "Wheel"
+    async with asyncio.timeout(10):
+        while not (found := await title(tab)):  # it is still being read
+            pass
+    assert found == "Wheel"
 
 
 async def test_nothing_is_told_meanwhile(here: Here, agent: RestAgent, line: Line, site: PageServer):

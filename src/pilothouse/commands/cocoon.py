@@ -40,11 +40,7 @@ def _command(work: Callable[..., int]) -> Callable[..., int]:
         except (instance.StartError, person.NotThere) as error:
             return show.complain(str(error))
         except Failure as failure:
-            answer = {"failed": True, "data": {"error": failure.to_dict()}}
-            if options["as_json"]:
-                click.echo(json.dumps({"success": False, "error": failure.to_dict()}))
-                return show.exit_code(answer)
-            return show.complain(failure.message, failure.suggestions, show.exit_code(answer))
+            return person.complain(failure, as_json=options["as_json"])
 
     return run
 

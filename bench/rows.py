@@ -293,8 +293,22 @@ def grid_cost(driver: Driver, url: Url) -> float:
 
 
 def memory(driver: Driver, url: Url) -> float:
+    """Of a server that has served one client. That of a peer has: each of its clients has a server of its own."""
+    if isinstance(driver, Ours):
+        with driver.another(POLICY) as fresh:
+            return memory_now(fresh, url)
+    return memory_now(driver, url)
+
+
+def memory_now(driver: Driver, url: Url) -> float:
     driver.navigate(url("small.html"))
     return driver.memory_mb()
+
+
+def memory_after(driver: Driver, url: Url) -> float:
+    if not isinstance(driver, Ours):
+        raise Cannot
+    return memory_now(driver, url)
 
 
 ROWS = [
@@ -328,4 +342,5 @@ ROWS = [
     Row("tools/list, all", listing(everything=True), "tokens", limit=11000, once=True),
     Row("10 clients, navigate + click", crowd, "calls/s", ratio=0.8, more_is_better=True),
     Row("server memory, one page", memory, "MB", limit=90, once=True),
+    Row("server memory, after ten clients", memory_after, "MB", once=True),
 ]

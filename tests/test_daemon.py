@@ -5,6 +5,8 @@ import os
 import signal
 import socket
 import stat
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -55,6 +57,17 @@ def test_ready_line_and_files(home: Path, run: Start) -> None:
     assert "Umask:\t0077" in Path(f"/proc/{daemon.pid}/status").read_text()  # whatever it makes is ours alone
     with urllib.request.urlopen(f"{url}/health") as answer:
         assert answer.status == 200
+
+
+def test_what_few_daemons_need_is_not_loaded_by_all() -> None:
+    """Megabytes and a tenth of a second: the cipher of states and tokens, the SDK's client and its framework."""
+    start = "daemon._import_mcp(); daemon.Signer(['x' * 32])"
+    dear = ["cryptography", "mcp.client.session", "mcp.server.mcpserver"]
+    code = (
+        f"import sys; from pilothouse import daemon; {start}; print([name for name in {dear} if name in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout == "[]\n"
 
 
 @pytest.mark.alone

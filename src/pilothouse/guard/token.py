@@ -10,11 +10,10 @@ import secrets
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Annotated
 
 import msgspec
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from msgspec import Meta
 
 from pilothouse.errors import Failure
@@ -46,10 +45,14 @@ class Signer:
     """Signs with the first secret and accepts all: while one is replaced, both hold."""
 
     def __init__(self, hive_secrets: Sequence[str], clock: Callable[[], float] = time.time) -> None:
-        self._keys = [_derived(one) for one in hive_secrets]
-        if not self._keys:
+        if not hive_secrets:
             raise _refused("HIVE_SECRET is not set")
+        self._secrets = [_long_enough(one) for one in hive_secrets]
         self._clock = clock
+
+    @cached_property
+    def _keys(self) -> list[bytes]:
+        return [_derived(one) for one in self._secrets]
 
     def mint(self, cocoon: str, path: str) -> str | None:
         """A token for one page; None for a path too long to be named in one."""
@@ -135,10 +138,17 @@ def _ticket(key: bytes, token: str, user: str, browser: str) -> str:
     return _text(hmac.digest(key, msgspec.json.encode([_RETURN, _VERSION, token, user, browser]), "sha256"))
 
 
-def _derived(secret: str) -> bytes:
+def _long_enough(secret: str) -> bytes:
     raw = secret.encode("utf-8", "surrogatepass")
     if len(raw) < MIN_SECRET_BYTES:
         raise _refused(f"HIVE_SECRET has {len(raw)} bytes and needs {MIN_SECRET_BYTES} or more")
+    return raw
+
+
+def _derived(raw: bytes) -> bytes:
+    from cryptography.hazmat.primitives.hashes import SHA256  # M: 6 MB that few daemons ever need
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
     return HKDF(SHA256(), 32, salt=None, info=f"{_PURPOSE} {_VERSION}".encode()).derive(raw)
 
 

@@ -51,6 +51,20 @@ async def test_back_and_forward(agent: Agent, site: PageServer) -> None:
 
 
 @promise("A08")
+async def test_a_page_that_comes_back_is_called_what_it_was_called_when_it_was_left(
+    agent: Agent, site: PageServer
+) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("evaluate_js", expression="document.title = 'Smaller'")
+    await agent.call("navigate", url=site.url("form.html"))
+    assert (await agent.call("go_back"))["title"] == "Smaller"
+    await agent.call("evaluate_js", expression="onpageshow = () => { document.title = 'Seen again' }")
+    await agent.call("go_forward")
+    await agent.call("go_back")
+    assert (await agent.call("get_page_title"))["title"] == "Seen again"
+
+
+@promise("A08")
 async def test_nowhere_to_go_back_to(agent: Agent) -> None:
     with pytest.raises(Failure) as nowhere:
         await agent.call("go_back")

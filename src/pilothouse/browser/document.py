@@ -11,11 +11,13 @@ from pilothouse.cdp.connection import Channel
 
 
 class Document:
-    """One loaded document of the main frame. `unreachable` is the address that could not be loaded."""
+    """One loaded document of the main frame. `whole`: it did not have to load, as one that the browser had kept.
+    `unreachable` is the address that could not be loaded."""
 
     def __init__(self, loader_id: str, url: str, *, whole: bool = False, unreachable: str = "") -> None:
         self.loader_id = loader_id
         self.url = url
+        self.whole = whole
         self.dom_ready = whole
         self.loaded = whole
         self.unreachable = unreachable

@@ -14,7 +14,7 @@ from pilothouse.browser.border import Refusal
 from pilothouse.browser.network import Request
 from pilothouse.browser.settle import Mark, arrived, settle
 from pilothouse.browser.stuck import free
-from pilothouse.browser.tab import Document, Tab
+from pilothouse.browser.tab import MAX_TITLE, Document, Tab
 from pilothouse.browser.unseen import look_ahead
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
@@ -112,6 +112,8 @@ async def history(tab: Tab, step: int, timeout: float) -> Arrival:
         tab.channel.post("Page.navigateToHistoryEntry", entryId=entry["id"])
         await _until(tab, lambda: tab.document is not before or tab.moves > moves, end, entry["url"])
         if tab.document is not before:
+            if tab.document.whole:  # it comes back as it was left, and the history knows what it was called
+                tab.title = tab.title or entry["title"][:MAX_TITLE]
             await _arrive(tab, before, "domcontentloaded", end)
     if tab.document is before:
         await settle(tab, mark)  # a move within the page is an action of it

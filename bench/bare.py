@@ -13,7 +13,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -196,6 +196,14 @@ class BareCdp(Driver):
     def watch_network(self) -> None:
         """Be told of every request from now on."""
         self._loop.run_until_complete(self._page.post("Network.enable"))
+
+    @contextlib.contextmanager
+    def watching_network(self) -> Generator[None]:
+        self.watch_network()
+        try:
+            yield
+        finally:
+            self._loop.run_until_complete(self._page.post("Network.disable"))
 
     def back(self) -> None:
         self.run(self._page.back())

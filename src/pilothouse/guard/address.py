@@ -7,6 +7,7 @@ and `http://0x7f.1/` is 127.0.0.1.
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import ada_url
@@ -108,6 +109,7 @@ def is_metadata_name(host: str) -> bool:
     return host in _METADATA_NAMES
 
 
+@lru_cache(maxsize=2048)
 def literal(host: str) -> Address | None:
     """The address that a host spells out, brackets or not; None for a name."""
     try:

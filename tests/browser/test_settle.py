@@ -132,3 +132,43 @@ async def test_streams_and_endless_animation_are_not_waited_for(agent: Agent, si
     await agent.call("click", target="#go")
     await look(agent)
     assert time.monotonic() - began < 8
+
+
+_FETCHES = "fetch('/slow?ms=120').then(() => { late.textContent = 'Fetched' })"
+
+
+@pytest.mark.parametrize(
+    "hides",
+    [
+        "addEventListener('mouseup', (e) => e.stopImmediatePropagation(), true)",
+        "dispatchEvent(new MouseEvent('mouseup'))",
+        "go.onmousedown = () => dispatchEvent(new MouseEvent('mouseup'))",
+    ],
+    ids=["swallows", "forged before", "forged on the way"],
+)
+async def test_a_page_that_hides_or_forges_an_input_is_waited_for_too(
+    agent: Agent, site: PageServer, hides: str
+) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js(f"{hides}; go.onclick = () => {{ {_FETCHES} }}; return 0")
+    await agent.call("click", target="#go")
+    assert await agent.js("late.textContent") == "Fetched"
+
+
+async def test_a_key_that_goes_to_a_frame_is_waited_for_too(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    inner = f'<input autofocus onkeydown="parent.{_FETCHES.replace("late", "parent.late")}">'
+    await put(agent, f'<p id=late></p><iframe srcdoc="{inner.replace(chr(34), "&quot;")}"></iframe>')
+    await agent.call("click", target="input")
+    began = time.perf_counter()
+    await agent.call("press_key", key="a")
+    assert await agent.js("late.textContent") == "Fetched"
+    assert time.perf_counter() - began < REQUESTS_S
+
+
+async def test_what_kept_a_form_from_being_sent_is_told_once(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, "<form><input id=who required><button id=send>Send</button></form>")
+    said = await agent.text("click", target="#send")
+    assert "fill out this field" in said.lower() or "who" in said
+    assert await agent.text("press_key", key="a") == "pressed a"

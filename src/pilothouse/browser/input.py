@@ -14,7 +14,7 @@ import msgspec
 from pilothouse.browser import keys
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.locate import HELD, Element, stale
-from pilothouse.browser.settle import Mark, settle
+from pilothouse.browser.settle import Mark, settle, turn_ahead
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import Channel, ProtocolError
@@ -24,6 +24,7 @@ CHECK_TIMEOUT_S = 8.0
 MOMENT_S = 0.05  # in which nobody was asked or waited for
 TAKEN_S = 10.0  # a page that has not taken an input by then hangs
 CHARACTERS_PER_S = 10_000  # that even a slow page takes
+_ONE_KEY = 2  # down and up
 _MODIFIERS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
 _WHY = {
     "hidden": "it is not visible",
@@ -105,8 +106,9 @@ async def click(
 ) -> Aim:
     where = await aim(tab, element)
     mark = Mark(tab, element.frame)
+    ahead = await turn_ahead(mark, "mouseup") if count == 1 else None
     await press(tab, where, button=button, count=count, modifiers=modifiers)
-    await settle(tab, mark)
+    await settle(tab, mark, ahead=ahead)
     return where
 
 
@@ -161,8 +163,10 @@ async def press_key(tab: Tab, combination: str, count: int = 1, frame: Frame | N
     if held := HELD.get():
         await held.confirm(tab, enter=True)
     mark = Mark(tab, frame or tab.frame or tab.frames.main)
-    await stroke(tab, [one for _ in range(count) for one in strokes])
-    await settle(tab, mark)
+    events = [one for _ in range(count) for one in strokes]
+    ahead = await turn_ahead(mark, "keyup") if len(events) == _ONE_KEY else None
+    await stroke(tab, events)
+    await settle(tab, mark, ahead=ahead)
 
 
 async def stroke(tab: Tab, events: Iterable[dict[str, Any]]) -> None:

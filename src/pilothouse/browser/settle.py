@@ -7,7 +7,7 @@ changes until they rest. What a late timer may still do is waited out by the nex
 
 import asyncio
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.network import Request
@@ -22,6 +22,8 @@ STARVED_S = 0.4  # after the window: on a busy machine a due timer may still wai
 NAVIGATION_S = 10.0
 REQUESTS_S = 2.0
 TICK_S = 2.0
+SOON_S = 0.003  # after the browser has said that the page was given an input
+AHEAD_S = 12.0  # the longest that a page may take an input, and a tick
 
 
 class Mark:
@@ -37,12 +39,50 @@ class Mark:
         tab.strayed_at = 0.0  # where the tab went before is not this action's doing
 
 
-async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S) -> bool:
-    """Right after the action: until everything it has started by now is done; whether there was anything."""
+async def settle(
+    tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S, ahead: "asyncio.Future[int | None] | None" = None
+) -> bool:
+    """Right after the action: until everything it has started by now is done; whether there was anything.
+
+    `ahead`: turns of the page that were asked for before the action was sent (`turn_ahead`).
+    """
     loop = asyncio.get_running_loop()
     mark.acted_at = loop.time()
     tab.mark = mark
-    return await _follow(tab, mark, loop.time() + timeout)
+    turned = asyncio.ensure_future(_sooner(ahead, mark)) if ahead else None
+    try:
+        return await _follow(tab, mark, loop.time() + timeout, turned)
+    finally:
+        for one in (ahead, turned):
+            if one:
+                one.cancel()
+
+
+async def turn_ahead(mark: Mark, event: str) -> "asyncio.Future[int | None]":
+    """Ask for the turns that follow an input which is about to be sent: their answer comes a round trip sooner."""
+    asked = asyncio.ensure_future(_asked_ahead(mark, event))
+    await asyncio.sleep(0)  # it is on its way before the input is
+    return asked
+
+
+async def _asked_ahead(mark: Mark, event: str) -> int | None:
+    """None if the page has not told: it was replaced, or is busy."""
+    if mark.frame.world is None:
+        return None
+    try:
+        return _heard(mark, await mark.frame.world.call("tickAfter", event, timeout=AHEAD_S))
+    except (WorldGone, Failure):
+        return None
+
+
+async def _sooner(ahead: "asyncio.Future[int | None]", mark: Mark) -> int:
+    """What was asked for ahead. If the input went elsewhere it would never come: a tick lets go of it."""
+    await asyncio.wait({ahead}, timeout=SOON_S)
+    if ahead.done() and (told := ahead.result()) is not None:
+        return told
+    changes = await turn(mark)
+    await asyncio.wait({ahead}, timeout=SOON_S)
+    return changes + (ahead.result() or 0 if ahead.done() else 0)
 
 
 async def settle_script(tab: "Tab", mark: Mark, turned: Awaitable[int] | None = None) -> None:
@@ -116,9 +156,7 @@ async def turn(mark: Mark) -> int:
     if mark.frame.world is None:
         return 0
     try:
-        seen = await mark.frame.world.call("tick", timeout=TICK_S)
-        mark.refused += seen["refused"]
-        return seen["changes"]
+        return _heard(mark, await mark.frame.world.call("tick", timeout=TICK_S))
     except WorldGone:
         return 0
     except Failure as failure:
@@ -126,6 +164,11 @@ async def turn(mark: Mark) -> int:
         if failure.code == "browser_gone":
             raise
         return 0
+
+
+def _heard(mark: Mark, told: dict[str, Any]) -> int:
+    mark.refused += told["refused"]
+    return told["changes"]
 
 
 async def _new_document(tab: "Tab", timeout: float) -> None:

@@ -25,6 +25,7 @@ const RESTLESS_MS = 150;
 let seenChanges = 0;
 const begin = (el = null) => { seenChanges = pulse(); watchRefusals(el); };
 ph.tick = async () => {
+  for (const go of awaited) go();
   const end = performance.now() + RESTLESS_MS;
   const first = seenChanges;
   for (;;) {
@@ -35,6 +36,19 @@ ph.tick = async () => {
     if (seenChanges === before || performance.now() > end) return { changes: seenChanges - first, refused: refused() };
   }
 };
+// The same, asked for before an input is sent: it begins when the page has been given that input. An input that never
+// comes here (a frame or the browser itself took it) is not waited for any longer than until the next tick.
+const awaited = new Set();
+ph.tickAfter = (kind) => new Promise((resolve) => {
+  const go = (event) => {
+    if (event && !event.isTrusted) return;
+    removeEventListener(kind, go, true);
+    awaited.delete(go);
+    resolve(ph.tick());
+  };
+  awaited.add(go);
+  addEventListener(kind, go, true);
+});
 ph.page = () => ({ url: location.href, title: titleOf(document) });
 
 const holdsText = (text) => ph.text({}).toLowerCase().includes(text.toLowerCase());

@@ -38,6 +38,13 @@ def test_a_denial_shows_the_line_that_a_person_could_add(capsys: pytest.CaptureF
     assert capsys.readouterr().err.endswith('shop.test\n    [[rules]]\n    host = "shop.test"\n')
 
 
+def test_script_that_throws_is_an_error_like_others(capsys: pytest.CaptureFixture[str]):
+    error = {"code": "page_error", "category": "browser", "details": {"line": 1, "column": 3}}
+    told = {"text": "page_error: foo is not defined", "data": {"error": error}, "images": [], "failed": True}
+    assert show(told, as_json=False, output="") == 4
+    assert capsys.readouterr().err == "page_error: foo is not defined\n"
+
+
 def test_who_waits_for_a_person_is_told_once(capsys: pytest.CaptureFixture[str]):
     progress = Progress()
     for left in (60, 55):

@@ -175,7 +175,9 @@ def _error_text(text: str) -> str:
 
 def _lines_for_policy(error: Entry) -> list[str]:
     """What a person could write into policy.toml; agents read it among the details."""
-    line = error.get("details", {}).get("line") or ""
+    line = error.get("details", {}).get("line")
+    if not isinstance(line, str):  # of a script that throws it is a number
+        return []
     shown = "".join(one if one.isprintable() or one == "\n" else "?" for one in line)
     return [f"    {one}" for one in shown.split("\n")] if shown else []
 

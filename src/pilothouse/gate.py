@@ -9,6 +9,7 @@ timing bounds it all, browser acts.
 
 import asyncio
 import contextlib
+import functools
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -18,6 +19,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.aiming import spelled
+from pilothouse.browser.again import AGAIN
 from pilothouse.browser.lifecycle import OwnBrowsers
 from pilothouse.browser.locate import HELD
 from pilothouse.browser.session import Options, Session
@@ -246,8 +248,13 @@ class Gate:
             await tab.ready(timeout_s)
         else:
             tab.check_open()
-        self.permits.decide_again(visit, tab, question, args)
-        return await self._handle(visit, tab, args)
+        judge = functools.partial(self.permits.decide_again, visit, tab, question, args)
+        judge()
+        token = AGAIN.set(judge)  # for tools that act on more than one document, or on the next one
+        try:
+            return await self._handle(visit, tab, args)
+        finally:
+            AGAIN.reset(token)
 
     async def _handle(self, visit: Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
         tool = visit.tool

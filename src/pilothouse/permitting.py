@@ -132,7 +132,7 @@ class Permits:
                 decision.why
                 or f"{decision.rule} does not allow it unasked, and it was not there when the call was judged",
                 details={"rule": decision.rule, "risk": decision.risk},
-                suggestions=["fill it in a call of its own"],
+                suggestions=["do it in a call of its own"],
             )
 
     # ask
@@ -257,7 +257,10 @@ def _urls(tool: Tool, tab: Tab | None, args: msgspec.Struct, aims: tuple[Aim, ..
 
     Who leaves a page needs no leave of that page.
     """
-    there = [tab.url, tab.frame.url if tab.frame else ""] if tab and not tool.leaves else []
+    there: list[str] = []
+    if tab and not tool.leaves:
+        there = [tab.url, *tab.frames.addresses(tab.frames.main)[1:]]
+        there += tab.frames.addresses(tab.frame) if tab.frame else []
     given = [getattr(args, name) for name in tool.url_names]
     return tuple(dict.fromkeys(url for url in (*there, *given, *(aim.url for aim in aims)) if url))
 

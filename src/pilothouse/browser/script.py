@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from pilothouse.browser.again import judge_again
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.locate import Element, locate
 from pilothouse.browser.settle import Mark, settle_script, turn
@@ -132,6 +133,7 @@ class _Script:
         arguments: list[dict[str, Any]] = [{"value": one} for one in self._args]
         if self._element:
             arguments.insert(0, {"objectId": await _in_context(self._element, number)})
+        judge_again()
         answer = self._frame.channel.post(
             "Runtime.callFunctionOn",
             functionDeclaration=f"async (...given) => {_PLAIN.replace(chr(10), '')}(await ({declaration})(...given))",

@@ -6,10 +6,11 @@ so that nobody talks to a page that cannot answer or is still becoming another o
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, Protocol
 
 from pilothouse.browser import settle, world
+from pilothouse.browser.again import judge_again
 from pilothouse.browser.border import Refusal
 from pilothouse.browser.console import Console, Line
 from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
@@ -250,6 +251,13 @@ class Tab:
         if self.dialog:
             raise self._dialog_failure(self.dialog)
 
+    def chooser(self) -> FileChooser:
+        """The file chooser that the page has opened."""
+        if self.file_chooser is None:
+            advice = "give the target of the file input"
+            raise Failure("not_found", "no file chooser is open", suggestions=[advice])
+        return self.file_chooser
+
     async def answer_dialog(self, accept: bool, text: str) -> None:
         self.dialog = None  # at once: the next one may open before the answer is confirmed
         try:
@@ -272,23 +280,31 @@ class Tab:
 
     async def ask(self, declaration: str, *args: Any, timeout: float = world.CALL_TIMEOUT_S) -> Any:
         """Like `call`, for a function that is not part of the world."""
-        return await self._ask(self.frame or self.frames.main, declaration, *args, timeout=timeout)
+        return await self._ask(self.frame or self.frames.main, judge_again, declaration, *args, timeout=timeout)
 
-    async def _ask(self, frame: Frame, declaration: str, *args: Any, timeout: float) -> Any:
+    async def _ask(self, frame: Frame, judge: Callable[[], None], declaration: str, *args: Any, timeout: float) -> Any:
+        world = await self.frames.ready(frame, timeout)
+        judge()
         try:
-            return await (await self.frames.ready(frame, timeout)).run(declaration, *args, timeout=timeout)
+            return await world.run(declaration, *args, timeout=timeout)
         except WorldGone:
-            return await (await self._successor(frame, timeout)).run(declaration, *args, timeout=timeout)
+            world = await self._successor(frame, timeout)
+            judge()
+            return await world.run(declaration, *args, timeout=timeout)
 
     async def learn_title(self) -> bool:
         """Ask the page, when the browser has not told its title yet; False if it is too busy to answer."""
         try:
-            self.title = (await self._ask(self.frames.main, "() => ph.page()", timeout=ASK_S))["title"][:MAX_TITLE]
+            self.title = (await self._page_told())["title"][:MAX_TITLE]
         except Failure as failure:
             if failure.code != "timeout":
                 raise
             return False
         return True
+
+    async def _page_told(self) -> dict[str, Any]:
+        """Titles are told of every page; whether this one may be, is judged when the call is over."""
+        return await self._ask(self.frames.main, lambda: None, "() => ph.page()", timeout=ASK_S)
 
     async def _successor(self, frame: Frame, timeout: float) -> World:
         await self.signal.until(lambda: not self.navigating, timeout)

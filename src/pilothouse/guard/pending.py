@@ -29,6 +29,7 @@ MAX_DATA = 50_000  # of one argument; larger ones are shown as text
 _MARGIN = 4_000  # a secret that the cut would go through is still recognised
 MAX_AIMS = 10
 _TYPED = {"text", "value", "values", "fields", "data"}
+_SCRIPTS = {"evaluate_js"}
 _FILLING = {"type_text", "slow_type", "type_ref", "fill_form", "select_option", "upload_file"}
 _PRIVATE = ("password", "cc-", "card", "one-time-code")
 
@@ -46,11 +47,12 @@ def same_call(question: Question) -> Key:
 def same_act(question: Question, decision: Decision) -> Key:
     """What a denial is remembered by. A page that is loaded again is a new document, and the act is still the same.
 
-    Where it is known what a call points at, that is the act, however the caller spells its target or what it types.
+    Where it is known what a call points at, that is the act, however the caller spells its target or what it types;
+    but what script does is in the script.
     """
     if decision.once_for:
         return same_domain(question, decision)
-    if question.aims:
+    if question.aims and question.tool not in _SCRIPTS:
         how = "fill" if question.tool in _FILLING else "press"
         return ("act", question.caller, question.session, _digest([how, decision.rule, *_place(question)]))
     return ("act", question.caller, question.session, _digest([*_call(question), *_place(question)]))

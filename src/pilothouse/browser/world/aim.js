@@ -171,6 +171,8 @@ ph.focusAim = ({ enter = false } = {}) => withNames(() => {
   const then = enter ? enterSights(el) : [];
   return { sights: enter ? [...sights, ...then] : sights, seal: sealed([refs.of(el), sights, then]), enterSeal: sealed(then) };
 });
+// What is given to a field that the browser named, as to that of an open file chooser.
+ph.fieldAim = (el) => withNames(() => [sightOf(el)]);
 // What lies at a point of this frame.
 ph.pointAim = (x, y) => withNames(() => {
   const el = deepHit(x, y);

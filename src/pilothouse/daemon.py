@@ -82,7 +82,7 @@ from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
 from pilothouse.guard.resolve import Resolver
-from pilothouse.guard.rulebook import NAME, Rulebook, version_of
+from pilothouse.guard.rulebook import NAME, Rulebook, refuse_to_forget, version_of
 from pilothouse.guard.rules import Rules
 from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.sluice import Sluice

@@ -124,7 +124,7 @@ def refuse_to_forget(book: Rulebook, holds: Rules) -> None:
     """A file that vanished, or that an editor or a full disk left empty, is nobody's word that all may be done."""
     if holds != Rules() and book.says_nothing():
         gone = "is empty" if book.path.exists() else "is gone"
-        hint = 'put it back, or say what is to hold from now on: `pilothouse policy template sandbox`'
+        hint = "put it back, or say what is to hold from now on: `pilothouse policy template sandbox`"
         raise Failure("in_use", f"{book.path} {gone}, which takes no rule back", suggestions=[hint])
 
 

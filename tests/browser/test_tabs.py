@@ -59,6 +59,16 @@ async def test_waiting_may_begin_before_the_click(agent: Agent, site: PageServer
 
 
 @promise("C10")
+async def test_tabs_of_older_actions_are_not_waited_for(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("popup.html"))
+    assert "t2" in await agent.text("click", target="text=Open window")
+    assert "t3" in await agent.text("click", target='text="New tab"')
+    assert await agent.js("1 + 1") == 2  # to look is no action
+    assert (await agent.call("wait_for_new_tab"))["tab"] == "t3"
+    await fails(agent, "timeout", "wait_for_new_tab", timeout_ms=100)
+
+
+@promise("C10")
 async def test_a_blank_window_that_is_written_to(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("popup.html"))
     await agent.call("click", target="text=Open blank")

@@ -52,6 +52,7 @@ class Owner(Protocol):
     def report(self, kind: str, tab: str, text: str, about: str = "") -> None: ...
     def opened(self, tab: Tab) -> None: ...
     def shut(self, tab: Tab) -> None: ...
+    def acted(self, began_at: float) -> None: ...
     @property
     def occupied(self) -> bool:
         """Whether a call or somebody who follows it is under way."""
@@ -224,6 +225,11 @@ class Context:
             self.workers.orphaned(tab)
             if self.owner:
                 self.owner.shut(tab)
+
+    def acted(self, began_at: float) -> None:
+        self.downloads.acted(began_at)
+        if self.owner:
+            self.owner.acted(began_at)
 
     def report(self, kind: str, tab: Tab, text: str) -> None:
         if self.owner:

@@ -6,6 +6,7 @@ changes until they rest. What a late timer may still do is waited out by the nex
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ class Mark:
         self.document: Document = tab.document
         self.last_request = tab.network.last_number
         self.frame = frame
+        self.began_at = time.monotonic()
         self.acted_at = 0.0
         self.given_up: set[str] = set()
         self.refused: list[dict[str, str]] = []  # fields that kept the browser from sending a form
@@ -42,6 +44,7 @@ async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S) -> bool:
     loop = asyncio.get_running_loop()
     mark.acted_at = loop.time()
     tab.mark = mark
+    tab.acted(mark.began_at)
     return await _follow(tab, mark, loop.time() + timeout)
 
 
@@ -54,12 +57,14 @@ async def settle_script(tab: "Tab", mark: Mark, turned: Awaitable[int] | None = 
     mark.acted_at = loop.time()
     if await _follow(tab, mark, loop.time() + NAVIGATION_S, turned):
         tab.mark = mark
+        tab.acted(mark.began_at)
 
 
 def arrived(tab: "Tab", mark: Mark) -> None:
     """After a navigation: whatever the new page has asked for by the next call belongs to it."""
     mark.document = tab.document
     tab.mark = mark
+    tab.acted(mark.began_at)
 
 
 async def wait_out(tab: "Tab", mark: Mark, timeout: float) -> None:

@@ -540,8 +540,9 @@ class Tab:
         self.signal.stir()
 
     def _dialog_opening(self, params: dict[str, Any]) -> None:
-        self.dialog = Dialog(params["type"], params["message"][:2000], params.get("defaultPrompt", ""))
-        self._home.report("dialog", self, f"{self.dialog.kind} {quoted(self.dialog.message, 400)}")
+        self.dialog = Dialog(params["type"], params["message"][:2000], params.get("defaultPrompt", "")[:2000])
+        default = f", default {quoted(self.dialog.default, 100)}" if self.dialog.default else ""
+        self._home.report("dialog", self, f"{self.dialog.kind} {quoted(self.dialog.message, 350)}{default}")
         for channel in self.channels():
             channel.interrupt(self._dialog_failure(self.dialog))
         self.signal.stir()
@@ -550,7 +551,11 @@ class Tab:
         return Failure(
             "dialog_open",
             f"tab {self.name} shows {'an' if dialog.kind == 'alert' else 'a'} {dialog.kind} dialog",
-            details={"kind": dialog.kind, "message": dialog.message},
+            details={
+                "kind": dialog.kind,
+                "message": dialog.message,
+                **({"default": dialog.default} if dialog.default else {}),
+            },
             suggestions=["answer it: handle_dialog(accept=true) or handle_dialog(accept=false)"],
         )
 

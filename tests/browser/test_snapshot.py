@@ -160,6 +160,45 @@ async def test_differences(agent: Agent, site: PageServer) -> None:
 
 
 @promise("A13")
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("low.textContent = 'Saved'", '+ "Saved" (outside the view)'),
+        ("low.firstChild.data = 'Typed'", '+ "Typed" (outside the view)'),
+        ("document.body.append(Object.assign(document.createElement('button'), {textContent: 'Fresh'}))", "Fresh"),
+        ("low.style.color = 'red'", "(1 change outside the view: full, find or scope)"),
+        ("low.remove()", "(1 change outside the view: full, find or scope)"),
+        ("inner.lastChild.textContent = 'Deep'", '+ "Deep" (outside the view)'),
+        ("document.head.append(document.createElement('style'))", "(nothing has changed)"),
+        (
+            "for (const n of [1, 2, 3, 4, 5]) document.body.append(inner.lastChild.cloneNode(true))",
+            "(2 more changes outside the view",
+        ),
+    ],
+)
+async def test_a_change_outside_the_view_is_told(agent: Agent, site: PageServer, change: str, told: str) -> None:
+    inner = "<div id=inner style='height:50px;overflow:auto'><div style='height:900px'></div><p>In</p></div>"
+    html = f"<h1>Top</h1>{inner}<div style='height:3000px'></div><p id=low>Low</p><p>Last</p>"
+    await agent.call("navigate", url=site.inline(html))
+    await look(agent)
+    await agent.js(f"{change}; 0")
+    changed = await look(agent, diff=True)
+    assert told in changed
+    assert "Top" not in changed
+    assert await look(agent, diff=True) == "(nothing has changed)"
+
+
+@promise("A13")
+async def test_an_action_tells_of_its_change_outside_the_view(agent: Agent, site: PageServer) -> None:
+    frame = "<iframe srcdoc=\"<div style='height:3000px'></div><p id=p>x</p>\"></iframe>"
+    go = "<button onclick=\"frames[0].p.textContent = 'Sent'\">Go</button>"
+    await agent.call("navigate", url=site.inline(go + frame))
+    await look(agent)
+    assert '+ "Sent" (outside the view)' in await agent.text("click", target="text=Go", snapshot="diff")
+    assert "looks as before" in await agent.text("click", target="text=Go", button="right", snapshot="diff")
+
+
+@promise("A13")
 async def test_a_difference_keeps_to_its_way_of_looking(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("table.html"))
     await look(agent, interactive=True)

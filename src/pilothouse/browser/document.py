@@ -47,4 +47,5 @@ class Seen:
         self.document: Document | None = None
         self.view: tuple[bool, bool, int] = (False, False, 0)  # full, interactive, depth of the last look
         self.lines: list[str] = []
+        self.counts: dict[str, int] = {}  # of changes that each frame's world had seen then
         self.pages: dict[int, list[str]] = {}  # page number -> its lines

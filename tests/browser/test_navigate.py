@@ -85,3 +85,21 @@ async def test_a_long_address_is_not_told_whole(agent: Agent, site: PageServer):
         assert url[:100] in error["message"]
         assert len(error["message"]) < 1000
         assert len(str(error["details"])) < 500
+
+
+@promise("A08")
+async def test_the_title_follows_a_single_page_app(agent: Agent, site: PageServer) -> None:
+    """As soon as the page has said it: nobody asks for it anew."""
+    go = "history.pushState({}, '', '/inline?a'); document.title = 'A'"
+    back = "addEventListener('popstate', () => { document.title = 'Back' })"
+    html = f'<title>Start</title><script>{back}</script><button onclick="{go}">Go</button>'
+    await agent.call("navigate", url=site.inline(html))
+    assert '"A"' in await agent.text("click", target="text=Go")
+    assert (await agent.call("list_tabs"))["tabs"][0]["title"] == "A"
+    assert (await agent.call("go_back"))["title"] == "Back"
+    assert (await agent.call("list_tabs"))["tabs"][0]["title"] == "Back"
+    await agent.js("document.head.querySelector('title').firstChild.data = 'By text'; 0")
+    assert (await agent.call("list_tabs"))["tabs"][0]["title"] == "By text"
+    await agent.js("document.head.remove(); document.documentElement.prepend(document.createElement('head')); 0")
+    await agent.js("document.title = 'Anew'; 0")
+    assert (await agent.call("list_tabs"))["tabs"][0]["title"] == "Anew"

@@ -352,6 +352,8 @@ class Browser:
     def _renamed(self, target: dict[str, Any]) -> None:
         context = self._home_of(target)
         for tab in context.tabs if context else ():
+            if tab.document.titled:  # what the browser has heard of a page's title is late
+                continue
             if tab.target_id == target["targetId"] and tab.url == target["url"]:
                 # Until a page has told its title, its address stands in for it.
                 address = target["url"], unquote_plus(target["url"]), unquote(target["url"])

@@ -21,6 +21,7 @@ class Document:
         self.dom_ready = whole
         self.loaded = whole
         self.unreachable = unreachable
+        self.titled = False  # it tells its title itself, and each change of it
         self.told: set[tuple[str, int]] = set()  # nodes whose click listeners the walker knows of
         self.ahead: asyncio.TimerHandle | asyncio.Future[None] | None = None  # somebody is about to tell, or telling
 

@@ -526,6 +526,7 @@ class Tab:
         world = self.frames.main.world
         if params["name"] == TITLE and world and params["executionContextId"] == world.context_id:
             self.title = params["payload"][:MAX_TITLE]
+            self.document.titled = True
 
     def _moved(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:

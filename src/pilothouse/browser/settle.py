@@ -34,7 +34,7 @@ class Mark:
         self.frame = frame
         self.began_at = time.monotonic()
         self.acted_at = 0.0
-        self.given_up: set[str] = set()
+        self.given_up: dict[str, Request] = {}  # not answered in time
         self.refused: list[dict[str, str]] = []  # fields that kept the browser from sending a form
         tab.strayed_at = 0.0  # where the tab went before is not this action's doing
 
@@ -98,13 +98,18 @@ async def _follow(tab: "Tab", mark: Mark, end: float, turned: Awaitable[int] | N
             await tab.signal.until(lambda: not _frame_loads(tab, mark.frame) or tab.dialog, patience)
         elif waiting := _open_requests(tab, mark):
             if not await _requests(tab, waiting, patience):
-                mark.given_up |= {request.id for request in waiting}
+                mark.given_up |= {request.id: request for request in waiting}
         else:
             return effect
         effect = True
         if not patience:
             break
     return True
+
+
+def still_open(mark: Mark) -> list[Request]:
+    """What the action asked for, and nobody waits for any more."""
+    return [one for one in mark.given_up.values() if not one.done]
 
 
 def _frame_loads(tab: "Tab", frame: Frame) -> bool:

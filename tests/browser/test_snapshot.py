@@ -159,6 +159,20 @@ async def test_differences(agent: Agent, site: PageServer) -> None:
     assert await look(agent, diff=True) == "(nothing has changed)"
 
 
+@promise("A12")
+async def test_of_rows_with_controls_the_cells_are_told(agent: Agent, site: PageServer) -> None:
+    long = "word " * 20
+    row = f"<tr><td>Ada</td><td></td><td>{long}</td><td><button>Edit</button></td></tr>"
+    rows = f"<tr><th>Name</th><th>A</th><th>B</th><th></th></tr>{row}<tr><td>Eve</td><td>x</td><td>y</td><td></td></tr>"
+    await agent.call("navigate", url=site.inline(f"<p>Intro</p><table>{rows}</table>"))
+    _, _, seen = (await look(agent, interactive=True)).partition("\n")
+    assert 'row: "Ada" | "" | "word word' in seen
+    assert '…" | button "Edit" e1' in seen
+    assert long.strip() not in seen
+    assert "Eve" not in seen
+    assert "Intro" not in seen
+
+
 @promise("A13")
 @pytest.mark.parametrize(
     ("change", "told"),

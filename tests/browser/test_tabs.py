@@ -149,3 +149,22 @@ async def test_there_is_a_limit(agent: Agent) -> None:
     assert "10 tabs" in limit.message
     await agent.call("close_tab", tab="t10")
     await agent.call("new_tab")
+
+
+@promise("B07", "C08")
+async def test_a_tab_that_could_not_be_opened_is_not_left(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("new_tab", url=site.url("form.html"))
+    await agent.call("switch_tab", tab="t1")
+    failure = await fails(agent, "navigation_failed", "new_tab", url=site.dead_origin)
+    assert "no tab was opened" in failure.suggestions
+    assert (await names(agent), await current(agent)) == (["t1", "t2"], "t1")
+
+
+@promise("A08")
+async def test_the_browser_does_not_try_a_dead_page_again_by_itself(agent: Agent, site: PageServer) -> None:
+    await fails(agent, "navigation_failed", "navigate", url=site.dead_origin)
+    (session,) = agent.gate.own(agent.caller).all()
+    (tab,) = session.tabs
+    shown = tab.document
+    assert not await tab.signal.until(lambda: tab.navigating or tab.document is not shown, 3)

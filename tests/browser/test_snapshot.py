@@ -243,6 +243,7 @@ async def test_find(agent: Agent, site: PageServer) -> None:
     by_role = await agent.call("find", role="searchbox")
     assert by_role["total"] == 1
     assert (await agent.call("find", text="no such thing"))["hits"] == []
+    assert (await agent.call("find", pattern="^#1234$"))["hits"] == by_text["hits"]
     await fails(agent, "bad_request", "find")
     await fails(agent, "bad_request", "find", pattern="(")
 
@@ -395,3 +396,17 @@ def test_why_a_page_is_shown_whole() -> None:
     now = [f"what is there now, and stays {n}" for n in range(20)]
     seen.lines = [*(f"before {n}" for n in range(10)), *now[10:]]
     assert snapshot._difference(seen, now) == snapshot.WHOLE
+
+
+@promise("A12", "C08")
+async def test_who_finds_nothing_is_told_what_comes_near(agent: Agent, site: PageServer) -> None:
+    html = '<h1>Shop</h1><button>Place order</button><a href=/x>Terms</a><p>He said "hello"</p>'
+    await agent.call("navigate", url=site.inline(html))
+    near = await agent.text("find", text="place ordre")
+    assert near.startswith("0 found; the nearest are below")
+    assert 'button "Place order" e' in near
+    told = await agent.text("find", role="buton")
+    assert "button, heading, link" in told
+    assert (await agent.ask("find", text="nothing like it")).text.startswith("0 found; try")
+    assert (await agent.call("find", pattern='^he said "hello"$'))["total"] == 1
+    assert (await agent.call("find", pattern="^Place$"))["total"] == 0

@@ -4,7 +4,6 @@ Above: tools. Below: unseen (what the walker cannot see by itself), tab, refs, w
 """
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Iterable
 from difflib import SequenceMatcher
@@ -17,7 +16,6 @@ from pilothouse.browser.budget import clip, fitting, tokens
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.input import owner_in
 from pilothouse.browser.locate import optional_scope, stale
-from pilothouse.browser.patterns import regular
 from pilothouse.browser.tab import Seen, Tab
 from pilothouse.browser.unseen import open_roots, tell_listeners, told_ahead
 from pilothouse.browser.world import World, WorldGone
@@ -197,36 +195,6 @@ async def _inner(
     if hidden := part.above + part.below:
         part.lines.append((0, f"({hidden} more items in this frame: page=2)"))
     return local, part
-
-
-# Searching
-
-
-def search(lines: Lines, text: str, pattern: str, role: str, limit: int) -> tuple[list[str], int]:
-    """Lines that hold the text, fit the pattern and show the role, each with the headings it stands under."""
-    needle = " ".join(text.split()).lower()
-    fits = regular(pattern) if pattern else None
-    shows = regular(rf"(^|[|:] ){re.escape(role)}\b") if role else None
-    hits: list[str] = []
-    total = 0
-    for index, (_, line) in enumerate(lines):
-        if needle in line.lower() and (fits is None or fits(line)) and (shows is None or shows(line)):
-            total += 1
-            if len(hits) < limit:
-                hits.append(" > ".join([*_above(lines, index), line]))
-    return hits, total
-
-
-def _above(lines: Lines, index: int) -> list[str]:
-    """The nearest two lines that a line is nested in."""
-    depth, found = lines[index][0], list[str]()
-    for at in range(index - 1, -1, -1):
-        if lines[at][0] < depth:
-            depth = lines[at][0]
-            found.insert(0, lines[at][1][:80])
-            if depth == 0 or len(found) == 2:
-                break
-    return found
 
 
 # Pages, differences

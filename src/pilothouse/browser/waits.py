@@ -17,6 +17,7 @@ from pilothouse.browser.navigate import IDLE_S
 from pilothouse.browser.patterns import address
 from pilothouse.browser.refs import is_ref
 from pilothouse.browser.script import read
+from pilothouse.browser.search import search
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import WorldGone
 from pilothouse.errors import Failure
@@ -126,7 +127,7 @@ async def _is_told(tab: Tab, text: str, name: str = "text") -> str:
     """A text that a registered secret holds counts as shown only where a snapshot would show it, unmasked."""
     while True:
         with contextlib.suppress(WorldGone):
-            _, found = snapshot.search(await snapshot.whole(tab), text, "", "", 1)
+            _, found = search(await snapshot.whole(tab), text, "", "", 1)
             if bool(found) is (name == "text"):
                 return name
         await asyncio.sleep(PAUSE_S * 6)  # an interval: what a page shows is masked here, so no page can tell when

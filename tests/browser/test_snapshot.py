@@ -410,3 +410,16 @@ async def test_who_finds_nothing_is_told_what_comes_near(agent: Agent, site: Pag
     assert (await agent.ask("find", text="nothing like it")).text.startswith("0 found; try")
     assert (await agent.call("find", pattern='^he said "hello"$'))["total"] == 1
     assert (await agent.call("find", pattern="^Place$"))["total"] == 0
+
+
+@promise("A12")
+async def test_counts_claim_no_more_than_is_known(agent: Agent, site: PageServer) -> None:
+    row = "<tr><td>${i}</td><td>b</td><td>c</td><td><button>Edit</button></td></tr>"
+    fill = f"<script>for (let i = 0; i < 300; i++) t.insertAdjacentHTML('beforeend', `{row}`)</script>"
+    await agent.call("navigate", url=site.inline(f"<main><table><tbody id=t></tbody></table>{fill}</main>"))
+    assert re.search(r"table 300 rows e\d+ \(\d+\+ controls inside: scope\)", await look(agent, depth=2))
+    assert "(300 controls inside: scope)" in await look(agent, depth=2, full=True)
+    first, second = [await look(agent, budget=400, page=page) for page in (1, 2)]
+    left = [int(re.findall(r"(\d+) more items below", one)[0]) for one in (first, second)]
+    shown = second.count("row: ")
+    assert abs(left[0] - shown - left[1]) < 10

@@ -152,7 +152,7 @@ function printItem(item, depth, print) {
   if (aside) return;
   if (depth + 1 >= print.limit) {
     const inside = countActs(kids);
-    print.lines[at][1] += `${item.ref ? "" : ` ${refs.mark(refs.of(item.el))}`} (${inside} controls inside: scope)`;
+    print.lines[at][1] += `${item.ref ? "" : ` ${refs.mark(refs.of(item.el))}`} (${inside}${isCutOff(item, print.walk) ? "+" : ""} controls inside: scope)`;
     return;
   }
   if (item.above) print.lines.push([depth + 1, `(${item.above} more above: scroll ${refs.mark(refs.of(item.el))})`, null]);
@@ -161,6 +161,13 @@ function printItem(item, depth, print) {
   if (print.folds > folds && !item.ref) print.lines[at][1] += ` ${refs.mark(refs.of(item.el))}`;   // so that scope can reach it
   if (item.below) print.lines.push([depth + 1, `(${item.below} more below: scroll ${refs.mark(refs.of(item.el))})`, null]);
   if (print.lines.length === at + 1 && !item.act && item.kind !== "box") print.lines.length = at;
+}
+
+// Whether a part of it lies where the walk did not go, so that what was counted in it is not all.
+function isCutOff(item, { full, view }) {
+  if (full) return false;
+  const { top, bottom } = rectOf(item.el);
+  return top < view.top || bottom > view.bottom || item.above + item.below > 0;
 }
 
 // Which row a control stands in, only its other cells say.

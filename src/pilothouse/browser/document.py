@@ -21,6 +21,7 @@ class Document:
         self.dom_ready = whole
         self.loaded = whole
         self.unreachable = unreachable
+        self.titled = False  # it tells its title itself, and each change of it
         self.told: set[tuple[str, int]] = set()  # nodes whose click listeners the walker knows of
         self.ahead: asyncio.TimerHandle | asyncio.Future[None] | None = None  # somebody is about to tell, or telling
 
@@ -47,4 +48,5 @@ class Seen:
         self.document: Document | None = None
         self.view: tuple[bool, bool, int] = (False, False, 0)  # full, interactive, depth of the last look
         self.lines: list[str] = []
+        self.counts: dict[str, int] = {}  # of changes that each frame's world had seen then
         self.pages: dict[int, list[str]] = {}  # page number -> its lines

@@ -35,6 +35,14 @@ _WORDS = {
         "the server answered 401: it asks for a user name and a password",
         "put both into the address, before the host: user, a colon, password, an @",
     ),
+    "net::ERR_CACHE_MISS": (
+        "a form brought this page, and the browser would have to send it again (net::ERR_CACHE_MISS)",
+        "navigate to its address, or send the form anew",
+    ),
+    "net::ERR_INTERNET_DISCONNECTED": (
+        "the tab is offline (net::ERR_INTERNET_DISCONNECTED)",
+        "emulate with offline=false brings it back, if this session took it off",
+    ),
     "net::ERR_TOO_MANY_REDIRECTS": (
         "the server redirects without end (net::ERR_TOO_MANY_REDIRECTS)",
         "cookies of an earlier visit may be the reason: try a new session",
@@ -244,7 +252,8 @@ def _failed(tab: Tab, url: str, error: str, request: Request | None, again: str 
         advice = "go to an address that is allowed, or ask for a session that may go there"
         return Failure("denied", f"{shown}: {why}", details=details, suggestions=[advice])
     words, advice = _WORDS.get(error, (error, "check that the server runs and the address is right"))
-    return Failure("navigation_failed", f"{shown}: {why or words}{again}", details=details, suggestions=[advice])
+    steps = [advice, *(["the tab shows the browser's error page now"] if tab.document.unreachable else [])]
+    return Failure("navigation_failed", f"{shown}: {why or words}{again}", details=details, suggestions=steps)
 
 
 def _refused(shown: str, refusal: Refusal, details: dict[str, str]) -> Failure:

@@ -52,6 +52,7 @@ class Home(Protocol):
     def lone_workers(self, tab: "Tab") -> list[Channel]: ...
     def explain(self, url: str) -> str: ...
     async def permit_place(self) -> None: ...
+    def acted(self, began_at: float) -> None: ...
     def denies(self, url: str) -> bool: ...
     def refusal(self, url: str) -> Refusal | None: ...
     def forbids(self, url: str) -> Refusal | None: ...
@@ -175,6 +176,10 @@ class Tab:
         """From the beginning: what `reset` goes back to."""
         self.own_guise = self.guise = guise
         put_on(self.channel, guise, over=NOTHING, kind="tab")
+
+    def acted(self, began_at: float) -> None:
+        """The caller did something: what came before that is not what they wait for next."""
+        self._home.acted(began_at)
 
     async def permit_place(self) -> None:
         await self._home.permit_place()
@@ -537,6 +542,7 @@ class Tab:
         world = self.frames.main.world
         if params["name"] == TITLE and world and params["executionContextId"] == world.context_id:
             self.title = params["payload"][:MAX_TITLE]
+            self.document.titled = True
 
     def _moved(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:
@@ -551,8 +557,9 @@ class Tab:
         self.signal.stir()
 
     def _dialog_opening(self, params: dict[str, Any]) -> None:
-        self.dialog = Dialog(params["type"], params["message"][:2000], params.get("defaultPrompt", ""))
-        self._home.report("dialog", self, f"{self.dialog.kind} {quoted(self.dialog.message, 400)}")
+        self.dialog = Dialog(params["type"], params["message"][:2000], params.get("defaultPrompt", "")[:2000])
+        default = f", default {quoted(self.dialog.default, 100)}" if self.dialog.default else ""
+        self._home.report("dialog", self, f"{self.dialog.kind} {quoted(self.dialog.message, 350)}{default}")
         for channel in self.channels():
             channel.interrupt(self._dialog_failure(self.dialog))
         self.signal.stir()
@@ -561,7 +568,11 @@ class Tab:
         return Failure(
             "dialog_open",
             f"tab {self.name} shows {'an' if dialog.kind == 'alert' else 'a'} {dialog.kind} dialog",
-            details={"kind": dialog.kind, "message": dialog.message},
+            details={
+                "kind": dialog.kind,
+                "message": dialog.message,
+                **({"default": dialog.default} if dialog.default else {}),
+            },
             suggestions=["answer it: handle_dialog(accept=true) or handle_dialog(accept=false)"],
         )
 

@@ -42,6 +42,17 @@ def cli(home: Path, request: pytest.FixtureRequest) -> CommandLine:
     return CommandLine(home, terminal=request.node.name)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["evaluate-js", "foo.bar"], ["evaluate-js", "throw 1"], ["wait-for", "--function", "foo.bar", "--timeout", "1s"]],
+)
+def test_script_that_throws_is_an_error_like_others(cli: CommandLine, words: list[str]):
+    done = cli.run(*words)
+    assert done.returncode == 4
+    assert done.stderr.startswith("page_error: ")
+    assert "Traceback" not in done.stderr
+
+
 # --- arguments
 
 

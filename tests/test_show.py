@@ -31,11 +31,12 @@ def test_only_files_of_sessions_are_copied(tmp_path: Path, monkeypatch: pytest.M
     assert output.read_text() == "mine"
 
 
-def test_a_denial_shows_the_line_that_a_person_could_add(capsys: pytest.CaptureFixture[str]):
-    error = {"code": "denied", "category": "security", "details": {"line": '[[rules]]\nhost = "shop.test"'}}
-    told = {"text": "denied: no rule names shop.test", "data": {"error": error}, "images": [], "failed": True}
-    assert show(told, as_json=False, output="") == 3
-    assert capsys.readouterr().err.endswith('shop.test\n    [[rules]]\n    host = "shop.test"\n')
+@pytest.mark.parametrize("details", [{"line": 3, "column": 1}, {"line": "[[rules]]"}, {"line": None}, {}])
+def test_an_error_is_shown_whatever_its_details_are(capsys: pytest.CaptureFixture[str], details: dict[str, Any]):
+    error = {"code": "page_error", "category": "browser", "details": details}
+    told = {"text": "page_error: foo is not defined", "data": {"error": error}, "images": [], "failed": True}
+    assert show(told, as_json=False, output="") == 4
+    assert capsys.readouterr().err == "page_error: foo is not defined\n"
 
 
 def test_who_waits_for_a_person_is_told_once(capsys: pytest.CaptureFixture[str]):

@@ -81,6 +81,7 @@ class Tool(msgspec.Struct, frozen=True):
     takes: frozenset[str]
     places: Callable[[Any, Any], Awaitable[list[str]]] | None
     grave: Callable[[Any, Any], bool] | None
+    alone: str
     aliases: tuple[str, ...]
     synonyms: dict[str, str]
 
@@ -156,6 +157,7 @@ def tool(
     shows: bool = False,
     places: Callable[[Any, Any], Awaitable[list[str]]] | None = None,
     grave: Callable[[Any, Any], bool] | None = None,
+    alone: str = "",
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
@@ -169,7 +171,7 @@ def tool(
     it only loses what has a secret's shape: "Cookie: oatmeal" is a recipe there. An action that can bring a snapshot
     along shows, too. `places` tells, from the session and the arguments, what a tool of a session touches beside pages:
     addresses, or domains as cookies have them; their rules hold for it. `grave` tells of a tool that does
-    no harm as a rule whether this call of it is sensitive.
+    no harm as a rule whether this call of it is sensitive. `alone` says why it cannot be a step of a larger tool.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -207,6 +209,7 @@ def tool(
                 takes=frozenset(p.name for p in parameters),
                 places=places,
                 grave=grave,
+                alone=alone,
                 aliases=aliases,
                 synonyms=synonyms or {},
             )

@@ -45,7 +45,7 @@ def show(answer: Entry, *, as_json: bool, output: str) -> int:
     if as_json:
         _write(sys.stdout, _as_json(answer, files))
     elif answer["failed"]:
-        _write(sys.stderr, "\n".join([_error_text(answer["text"]), *_lines_for_policy(answer["data"]["error"])]))
+        _write(sys.stderr, _error_text(answer["text"]))
     elif output != "-":
         lines = [_coloured(answer["text"])] if answer["text"] else []
         _write(sys.stdout, "\n".join([*lines, *(f"saved {path}" for path in files)]))
@@ -171,13 +171,6 @@ def _error_text(text: str) -> str:
     if not sys.stderr.isatty():
         return text
     return "\n".join([paint(code, RED, sys.stderr) + colon + message, *(paint(one, DIM, sys.stderr) for one in rest)])
-
-
-def _lines_for_policy(error: Entry) -> list[str]:
-    """What a person could write into policy.toml; agents read it among the details."""
-    line = error.get("details", {}).get("line") or ""
-    shown = "".join(one if one.isprintable() or one == "\n" else "?" for one in line)
-    return [f"    {one}" for one in shown.split("\n")] if shown else []
 
 
 def _coloured(text: str) -> str:

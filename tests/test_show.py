@@ -1,5 +1,6 @@
 """What an answer leaves on the disk of who asked."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,19 @@ def test_only_files_of_sessions_are_copied(tmp_path: Path, monkeypatch: pytest.M
         assert not output.exists()
     show(answer(own), as_json=False, output=str(output))
     assert output.read_text() == "mine"
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_text_goes_to_the_file_that_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], as_json: bool):
+    told = {"text": "Café", "data": {"text": "Café"}, "images": [], "failed": False}
+    output = tmp_path / "t.txt"
+    assert show(told, as_json=as_json, output=str(output)) == 0
+    assert output.read_text() == "Café\n"
+    said = capsys.readouterr().out
+    assert json.loads(said)["files"] == [str(output)] if as_json else said == f"saved {output}\n"
+    assert show(told, as_json=False, output=str(tmp_path / "no" / "t.txt")) == 1
+    assert show(told, as_json=False, output="-") == 0
+    assert capsys.readouterr().out == "Café\n"
 
 
 @pytest.mark.parametrize("details", [{"line": 3, "column": 1}, {"line": "[[rules]]"}, {"line": None}, {}])

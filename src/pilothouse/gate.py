@@ -252,12 +252,8 @@ class Gate:
         except Failure as failure:
             if failure.code == "timeout" and visit.session and (absence := visit.session.absence):
                 raise absence from None
-            if (
-                failure.code == "timeout"
-                and tab
-                and "given_up" not in failure.details
-                and (why := await excuse(tab, PROBE_S))
-            ):
+            unexplained = failure.code == "timeout" and "given_up" not in failure.details
+            if unexplained and tab and (why := await excuse(tab, PROBE_S)):
                 failure.message += f"; {why}"
             raise
 

@@ -46,8 +46,8 @@ def show(answer: Entry, *, as_json: bool, output: str) -> int:
         _write(sys.stdout, _as_json(answer, files))
     elif answer["failed"]:
         _write(sys.stderr, _error_text(answer["text"]))
-    elif output != "-":
-        lines = [_coloured(answer["text"])] if answer["text"] else []
+    elif files != ["-"]:
+        lines = [_coloured(answer["text"])] if answer["text"] and not _is_text(answer, output) else []
         _write(sys.stdout, "\n".join([*lines, *(f"saved {path}" for path in files)]))
     return exit_code(answer)
 
@@ -100,7 +100,8 @@ class Progress:
 
 
 def _kept(answer: Entry, output: str, *, always: bool) -> list[str]:
-    """Where the pictures of an answer, or the file it speaks of, were put; without `always` only if asked."""
+    """Where the pictures of an answer, the file it speaks of, or else its text, were put; without `always` only if
+    asked."""
     if answer["images"] and (output or always):
         from base64 import b64decode
 
@@ -109,7 +110,14 @@ def _kept(answer: Entry, output: str, *, always: bool) -> list[str]:
     if output and isinstance(kept, str) and _is_ours(kept) and os.path.isfile(kept):
         with open(kept, "rb") as file:
             return [_put(file.read(), "", output)]
+    if _is_text(answer, output):
+        return [_put(f"{answer['text']}\n".encode(errors="replace"), "", output)]
     return []
+
+
+def _is_text(answer: Entry, output: str) -> bool:
+    """Is its text all that can be put anywhere? With --output only: the rest is for the screen."""
+    return bool(output) and not answer["images"] and "path" not in answer["data"]
 
 
 def _is_ours(path: str) -> bool:

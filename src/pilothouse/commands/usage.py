@@ -24,7 +24,7 @@ _ALTERNATIVES = "of several, each as --{}, the first that is there is taken"
 _ROOTS = 'files in a directory that config.toml allows: roots = ["/srv/photos"] under [files]'
 _EVERY = [
     ("--json", "the whole answer as JSON"),
-    ("-o, --output FILE", "put the picture or file there; - is stdout"),
+    ("-o, --output FILE", "put the picture, file or text there; - is stdout"),
     ("--timeout SECONDS", "how long it may take (also 500ms, 2m)"),
 ]
 

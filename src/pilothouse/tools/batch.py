@@ -54,7 +54,7 @@ def _stopped(
     details, suggestions = {**error["details"], "step": index + 1, "results": results}, list(error["suggestions"])
     if index and error["code"] == "approval_pending":  # who repeats the whole call would do these steps again
         details.pop("client_may_answer", None)
-        suggestions = ["ask the user to answer"]
+        suggestions = ["ask the user to answer: `pilothouse approvals`, or the dashboard"]
     if index:
         suggestions.append(f"steps 1 to {index} are done; go on from step {index + 1}")
     message = "\n".join([f"step {index + 1} of {count} ({name}) failed: {error['message']}", *lines])

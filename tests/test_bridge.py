@@ -357,6 +357,14 @@ def test_why_the_daemon_did_not_start_is_told_to_the_client(home: Path, start: S
     assert "did you mean server.port" in bridge.error_text()
 
 
+def test_tools_that_do_not_exist_are_told_to_the_client_and_to_who_reads_its_log(home: Path, start: Start) -> None:
+    bridge = start("--tools", "core,nope")
+    bridge.send(initialize())
+    assert "unknown tool set: nope" in bridge.read()["error"]["message"]
+    bridge.stdin.close()
+    assert "unknown tool set: nope" in bridge.error_text()
+
+
 def test_a_client_that_leaves_while_the_daemon_starts(home: Path, start: Start) -> None:
     (home / "config.toml").write_text("[server]\nprot = 1\n")  # so that what is started ends by itself
     bridge = start()

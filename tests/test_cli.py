@@ -181,6 +181,24 @@ def test_wrong_usage_is_json_for_who_asked_for_json(cli: CommandLine, arguments:
     assert hint in answer["error"]["suggestions"]
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["tools", "--set", "core,clik"], "no tools in 'clik'; did you mean click"),
+        (["install", "emacs"], "'emacs' is not one of 'claude-code'"),
+        (["completion", "tcsh"], "'tcsh' is not one of 'bash'"),
+        (["profile"], "Choose from: list, show"),
+    ],
+)
+def test_wrong_usage_of_every_command_is_told_in_one_way(cli: CommandLine, words: list[str], told: str):
+    wrong = cli.run(*words)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    first, hint = wrong.stderr.splitlines()
+    assert first.startswith("pilothouse: ")
+    assert told in first
+    assert hint == f"- Try 'pilothouse {words[0]} --help'."
+
+
 def test_what_stands_after_the_options_does_not_ask_for_json(cli: CommandLine):
     wrong = cli.run("click", "e1", "--", "--json")
     assert (wrong.returncode, wrong.stdout) == (2, "")

@@ -259,7 +259,8 @@ class Registry:
         groups = {"core", "all"} | {one.group for one in self}
         if unknown := sorted(wanted - groups - set(self._by_name)):
             message = f"unknown tool set: {', '.join(unknown)}"
-            raise Failure("bad_request", message, suggestions=[f"sets: {', '.join(sorted(groups))}"])
+            near = [hint for one in unknown for hint in _similar(one, [*groups, *self._by_name], cutoff=0.6)]
+            raise Failure("bad_request", message, suggestions=[*near, f"sets: {', '.join(sorted(groups))}"])
         return [one for one in self if _belongs(one, wanted)]
 
 
@@ -267,10 +268,10 @@ def _belongs(one: Tool, wanted: set[str]) -> bool:
     return "all" in wanted or ("core" in wanted and one.core) or bool({one.name, one.group} & wanted)
 
 
-def _similar(name: str, names: Iterable[str]) -> list[str]:
+def _similar(name: str, names: Iterable[str], cutoff: float = 0.5) -> list[str]:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, list(names), n=3, cutoff=0.5)
+    close = get_close_matches(name, list(names), n=3, cutoff=cutoff)
     return [f"did you mean {one}?" for one in close]
 
 

@@ -62,6 +62,20 @@ def belongs(tool: Entry, wanted: str) -> bool:
     return not sets or "all" in sets or ("core" in sets and tool["core"]) or bool({tool["set"], tool["name"]} & sets)
 
 
+def unknown_sets(known: list[Entry], wanted: str) -> str:
+    """What is wrong with these sets and names, and which there are; empty if all of them exist."""
+    from difflib import get_close_matches
+
+    sets = sorted({one["set"] for one in known} | {"core", "all"})
+    there = [*sets, *(one["name"] for one in known)]
+    unknown = sorted({part.strip() for part in wanted.split(",") if part.strip()} - set(there))
+    if not unknown:
+        return ""
+    near = [one for name in unknown for one in get_close_matches(name, there, n=3, cutoff=0.6)]
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"no tools in {', '.join(map(repr, unknown))}; {meant}sets are {', '.join(sets)}"
+
+
 def command(tool: Entry) -> str:
     return tool["name"].replace("_", "-")
 

@@ -87,6 +87,7 @@ class Gate:
     async def call(self, call: Call) -> Answer:
         """Always an answer; only a cancelled call raises."""
         visit = Visit(call)
+        visit.comes_back = self._comes_back(call.caller)
         try:
             answer = await self._walk(visit)
         except Failure as failure:
@@ -96,6 +97,8 @@ class Gate:
             answer = self._failed(visit, _translated(error))
         except asyncio.CancelledError:
             self._note(visit, "cancelled")
+            if visit.comes_back:  # nobody reads the answer: the next one tells it
+                self._come_back.discard(call.caller.connection)
             raise
         except Exception:
             log.exception("%s failed", call.tool[:80])
@@ -112,6 +115,8 @@ class Gate:
         call = visit.call
         visit.tool = tool = self._found(call)
         args = spelled(tool, self._addresses(tool, _parsed(tool, call.args)))
+        if tool.runner_name:
+            self._check_steps(args)
         place = await self._placed(visit, args)
         args = _named(visit, args)
         _check_domains(visit, tool, args)
@@ -138,6 +143,20 @@ class Gate:
         """Every call counts against its key: that of an unknown tool, each step of a batch and the batch itself."""
         self._rates.count(call.caller.key)
         return self.registry.find(call.tool)
+
+    def _check_steps(self, args: Any) -> None:
+        """What is known to be wrong with a step is told before the first one runs."""
+        for number, step in enumerate(args.steps, 1):
+            try:
+                found = self.registry.find(step.tool)
+                if found.alone:
+                    raise Failure("bad_request", found.alone)
+                _parsed(found, step.args)
+            except Failure as failure:
+                failure.message = f"step {number} of {len(args.steps)} ({step.tool[:80]}): {failure.message}"
+                failure.details["step"] = number
+                failure.suggestions.append("no step was run")
+                raise
 
     def _addresses(self, tool: Tool, args: msgspec.Struct) -> msgspec.Struct:
         """Addresses in their canonical form; what may never be opened ends here."""
@@ -166,7 +185,6 @@ class Gate:
         began = asyncio.get_running_loop().time()
         limit.reschedule(began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S)
         visit.session, visit.is_new = await own.find(getattr(args, "session", ""))
-        visit.comes_back = visit.is_new and self._comes_back(visit.call.caller)
         limit.reschedule(
             began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S
         )  # the session's own, now it is known
@@ -236,7 +254,8 @@ class Gate:
         except Failure as failure:
             if failure.code == "timeout" and visit.session and (absence := visit.session.absence):
                 raise absence from None
-            if failure.code == "timeout" and tab and (why := await excuse(tab, PROBE_S)):
+            unexplained = failure.code == "timeout" and "given_up" not in failure.details
+            if unexplained and tab and (why := await excuse(tab, PROBE_S)):
                 failure.message += f"; {why}"
             raise
 

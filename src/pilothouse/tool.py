@@ -81,6 +81,7 @@ class Tool(msgspec.Struct, frozen=True):
     takes: frozenset[str]
     places: Callable[[Any, Any], Awaitable[list[str]]] | None
     grave: Callable[[Any, Any], bool] | None
+    alone: str
     aliases: tuple[str, ...]
     synonyms: dict[str, str]
 
@@ -156,6 +157,7 @@ def tool(
     shows: bool = False,
     places: Callable[[Any, Any], Awaitable[list[str]]] | None = None,
     grave: Callable[[Any, Any], bool] | None = None,
+    alone: str = "",
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
@@ -169,7 +171,7 @@ def tool(
     it only loses what has a secret's shape: "Cookie: oatmeal" is a recipe there. An action that can bring a snapshot
     along shows, too. `places` tells, from the session and the arguments, what a tool of a session touches beside pages:
     addresses, or domains as cookies have them; their rules hold for it. `grave` tells of a tool that does
-    no harm as a rule whether this call of it is sensitive.
+    no harm as a rule whether this call of it is sensitive. `alone` says why it cannot be a step of a larger tool.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -207,6 +209,7 @@ def tool(
                 takes=frozenset(p.name for p in parameters),
                 places=places,
                 grave=grave,
+                alone=alone,
                 aliases=aliases,
                 synonyms=synonyms or {},
             )
@@ -256,7 +259,8 @@ class Registry:
         groups = {"core", "all"} | {one.group for one in self}
         if unknown := sorted(wanted - groups - set(self._by_name)):
             message = f"unknown tool set: {', '.join(unknown)}"
-            raise Failure("bad_request", message, suggestions=[f"sets: {', '.join(sorted(groups))}"])
+            near = [hint for one in unknown for hint in _similar(one, [*groups, *self._by_name], cutoff=0.6)]
+            raise Failure("bad_request", message, suggestions=[*near, f"sets: {', '.join(sorted(groups))}"])
         return [one for one in self if _belongs(one, wanted)]
 
 
@@ -264,10 +268,10 @@ def _belongs(one: Tool, wanted: set[str]) -> bool:
     return "all" in wanted or ("core" in wanted and one.core) or bool({one.name, one.group} & wanted)
 
 
-def _similar(name: str, names: Iterable[str]) -> list[str]:
+def _similar(name: str, names: Iterable[str], cutoff: float = 0.5) -> list[str]:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, list(names), n=3, cutoff=0.5)
+    close = get_close_matches(name, list(names), n=3, cutoff=cutoff)
     return [f"did you mean {one}?" for one in close]
 
 

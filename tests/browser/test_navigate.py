@@ -40,6 +40,8 @@ async def test_a_page_that_never_comes_ends_with_the_deadline(agent: Agent, site
     with pytest.raises(Failure) as late:
         await agent.call("navigate", url=site.url("hang"), timeout_ms=400)
     assert late.value.code == "timeout"
+    assert late.value.message.endswith("and was given up; the tab is still at about:blank")
+    assert late.value.suggestions == ["try a longer timeout_ms"]
     assert (await agent.call("navigate", url=site.url("small.html")))["title"] == "Small"
 
 

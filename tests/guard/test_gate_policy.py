@@ -52,6 +52,8 @@ async def test_an_address_that_is_denied_is_not_opened(
         problem = await fails(agent, "denied", tool, url=denied)
         assert problem.details["rule"] == "rule localhost"
         assert "read = true" in problem.details["line"]
+    said = await agent.ask("navigate", url=denied)  # who reads the text only has it too
+    assert "\nthe line for policy.toml:\n    " + problem.details["line"].replace("\n", "\n    ") in said.text
     assert tab_of(house, agent).url == site.url("small.html")
 
 

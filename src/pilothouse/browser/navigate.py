@@ -211,8 +211,9 @@ async def _go(tab: Tab, url: str, end: float) -> dict[str, Any]:
             tab.channel.post("Page.stopLoading")
             if pending:
                 raise pending from None
-            told = f"{short(url)} sent no page in time"
-            raise Failure("timeout", told, suggestions=["try a longer timeout_ms"]) from None
+            told = f"{short(url)} sent no page in time and was given up; the tab is still at {short(tab.url)}"
+            given_up = {"given_up": short(url)}
+            raise Failure("timeout", told, details=given_up, suggestions=["try a longer timeout_ms"]) from None
         raise
 
 

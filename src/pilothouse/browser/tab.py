@@ -221,7 +221,10 @@ class Tab:
         return Failure(
             "approval_pending",
             f"a person is being asked whether {url[:300]} may be opened",
-            suggestions=["repeat the call when they have answered", "or give it up: navigate to another address"],
+            suggestions=[
+                "repeat the call when they have answered: `pilothouse approvals`, or the dashboard",
+                "or give it up: navigate to another address",
+            ],
         )
 
     def _on_its_way(self) -> Failure:

@@ -234,7 +234,10 @@ class Approvals:
                 "retry_after_s": 2,
                 "client_may_answer": self.client_may(pending.decision.risk),
             },
-            suggestions=["tell the user that Pilothouse waits for their answer, then repeat exactly this call"],
+            suggestions=[
+                "tell the user that Pilothouse waits for their answer: `pilothouse approvals`, or the dashboard",
+                "then repeat exactly this call",
+            ],
         )
 
     # Asked and answered by people

@@ -39,6 +39,7 @@ class Carried(msgspec.Struct, omit_defaults=True):
     Access.VISIT,
     core=True,
     sensitive=("storage_state", "proxy"),
+    alone="the steps of a batch share one session: call open_session first, then batch with its session",
     example={"viewport": {"width": 800, "height": 600}},
 )
 async def open_session(

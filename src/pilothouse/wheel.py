@@ -106,7 +106,8 @@ class Wheel:
         visit = self._permits.asked_about(question) if question else None
         if visit is None or visit.tab is None:
             raise Failure("not_found", "there is no page to look at for this question")
-        return await sighted(visit.tab, visit.held.elements if visit.held else [])
+        held = visit.held
+        return await sighted(visit.tab, held.elements, held.pointing.point) if held else await sighted(visit.tab, [])
 
     # Taking over
 

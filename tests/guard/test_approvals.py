@@ -461,7 +461,10 @@ async def test_everything_ends_with_the_session(approvals: Approvals):
     await approvals.answer(ticket.details["approval"], "allow")
     (waiting,) = await asked(approvals, other(tool="press_key"))
     kept = await pending_error(approvals, other(tool="drag"))
+    (grant,), told = approvals.grants(), list[dict[str, Any]]()
+    approvals.follow(told.append)
     approvals.session_closed("s1")
+    assert {"kind": "revoked", "id": grant["id"]} in told
     await denied(waiting, "session was closed")
     assert (approvals.grants(), approvals.pending()) == ([], [])
     with pytest.raises(Failure):
@@ -479,7 +482,10 @@ async def test_everything_ends_with_the_key(approvals: Approvals):
     (waiting,) = await asked(approvals, other(tool="press_key"))
     approvals.key_revoked("another")
     assert (len(approvals.grants()), len(approvals.pending())) == (1, 1)
+    (grant,), told = approvals.grants(), list[dict[str, Any]]()
+    approvals.follow(told.append)
     approvals.key_revoked("default")
+    assert {"kind": "revoked", "id": grant["id"]} in told
     await denied(waiting, "key was revoked")
     assert (approvals.grants(), approvals.pending()) == ([], [])
     await pending_error(approvals, placeless)

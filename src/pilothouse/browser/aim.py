@@ -63,6 +63,7 @@ class Held:
         self.sights: tuple[Sight, ...] = ()
         self.judge: Callable[[tuple[Sight, ...]], None] = _nothing_new
         self._elements: dict[str, Element] = {}
+        self._focus: Element | None = None
         self._seal = ""  # of the point or the focus
         self._enter_seal = ""
         self._looked_at = 0.0
@@ -119,8 +120,8 @@ class Held:
 
     @property
     def elements(self) -> list[Element]:
-        """What the targets mean, found already."""
-        return list(self._elements.values())
+        """What the targets mean, found already, or what has the focus."""
+        return list(self._elements.values()) or ([self._focus] if self._focus else [])
 
     async def look(self, tab: Tab) -> None:
         """Find and ask: afterwards `sights` tells, and everything is held."""
@@ -134,7 +135,7 @@ class Held:
             self.sights, self._seal = _sights(answer), answer["seal"]
         elif pointing.keys:
             answer = await _focused(tab, enter=pointing.enters)
-            self.sights, self._seal = _sights(answer), answer["seal"]
+            self.sights, self._seal, self._focus = _sights(answer), answer["seal"], answer["element"]
             self._looked_at = time.monotonic()
         else:
             await self._see_targets(tab)
@@ -226,7 +227,8 @@ async def _descend(
         answer = await ask(world, x, y)
         owner = answer.get("frame", 0)
         if not owner:
-            return {**answer, "seal": f"{world.uid} {answer['seal']}"}
+            element = Element(frame, world, answer["local"], "") if "local" in answer else None
+            return {**answer, "seal": f"{world.uid} {answer['seal']}", "element": element}
         inner = await inside(tab, frame, owner)
         if inner is None:
             raise _changed("a frame")

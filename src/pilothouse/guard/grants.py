@@ -82,8 +82,12 @@ class Grants:
             raise Failure("not_found", "there is no such grant", suggestions=["pilothouse approvals grants lists them"])
         return found
 
-    def end(self, ends: Callable[[Grant], bool]) -> None:
-        self._all = {ident: one for ident, one in self._all.items() if not ends(one)}
+    def end(self, ends: Callable[[Grant], bool]) -> list[Grant]:
+        """Those that ended."""
+        ended = [one for one in self._all.values() if ends(one)]
+        for one in ended:
+            del self._all[one.id]
+        return ended
 
     def shown(self) -> list[dict[str, Any]]:
         return [msgspec.to_builtins(one) for one in self._all.values()]

@@ -169,7 +169,7 @@ ph.focusAim = ({ enter = false } = {}) => withNames(() => {
   if (tagOf(el) === "iframe" || tagOf(el) === "frame") return { frame: refs.of(el) };
   const sights = [sightOf(el)];
   const then = enter ? enterSights(el) : [];
-  return { sights: enter ? [...sights, ...then] : sights, seal: sealed([refs.of(el), sights, then]), enterSeal: sealed(then) };
+  return { local: refs.of(el), sights: enter ? [...sights, ...then] : sights, seal: sealed([refs.of(el), sights, then]), enterSeal: sealed(then) };
 });
 // What is given to a field that the browser named, as to that of an open file chooser.
 ph.fieldAim = (el) => withNames(() => [sightOf(el)]);

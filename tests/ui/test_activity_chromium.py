@@ -34,6 +34,7 @@ async def test_what_was_done_is_told(dashboard: Dashboard, agent: RestAgent, sit
 async def test_the_picture_is_of_the_line(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
     """Also after a look at one that has none, and when it came late."""
     await agent.do("navigate", url=site.url("small.html"))
+    await agent.do("evaluate_js", expression="document.title")
     await agent.do("get_page_title")
     await dashboard.go("activity")
     pictured, plain = "find('.event', '▣')", "find('.event', 'get_page_title')"
@@ -47,20 +48,20 @@ async def test_the_picture_is_of_the_line(here: Here, dashboard: Dashboard, agen
     await dashboard.click(plain)
     late = f"""(async () => {{
         const real = fetch;
-        const asked = new Promise((heard) => {{
-            globalThis.fetch = async (...args) => {{
-                if (!String(args[0]).endsWith('/picture')) return real(...args);
-                heard();
-                await new Promise((go) => (globalThis.letGo = go));
-                globalThis.come = real(...args).then(async (one) => (await one.clone().blob(), one));
-                return come;
-            }};
-        }});
+        const [asked, gate, come] = [0, 0, 0].map(() => Promise.withResolvers());
+        globalThis.fetch = async (...args) => {{
+            if (!String(args[0]).endsWith('/picture')) return real(...args);
+            asked.resolve();
+            await gate.promise;
+            const picture = await real(...args);
+            come.resolve(picture.clone().blob());
+            return picture;
+        }};
         {pictured}.click();
-        await asked;
+        await asked.promise;
         {plain}.click();
-        globalThis.letGo();
-        await come;
+        gate.resolve();
+        await createImageBitmap(await come.promise);
         await new Promise((done) => setTimeout(done, 300));
         globalThis.fetch = real;
         return [document.querySelector('.detail h2').textContent, document.querySelectorAll('.detail canvas').length];
@@ -182,7 +183,7 @@ async def test_who_reads_keeps_their_line(here: Here, dashboard: Dashboard):
     assert order == sorted(order)
     word = "kept" if "kept" in seen else "other"
     await dashboard.type("document.querySelector('input[type=search]')", word)
-    await dashboard.page.until(f"text('[role=status]').includes(' of ') && !text('.timeline .virtual').includes('newer')")
+    await dashboard.page.until(f"text('.view [role=status]').includes(' of ') && !text('.timeline .virtual').includes('newer')")
     await drawn(dashboard)
     assert await dashboard.page.js(FIRST_SEEN) == seen
 

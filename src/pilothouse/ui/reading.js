@@ -9,11 +9,11 @@
 export function kept(house, read) {
   let isReading = false;
   const again = async () => {
-    if (isReading || document.hidden) return;
+    if (isReading) return;
     isReading = true;
     await read();
     isReading = false;
   };
   void again();
-  return house.store.on('health', () => void again());
+  return house.store.on('health', () => void (document.hidden || again()));
 }

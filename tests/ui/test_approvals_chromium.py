@@ -212,7 +212,9 @@ async def test_a_script_is_shown_line_by_line(here: Here, dashboard: Dashboard, 
     shown = await dashboard.page.js("document.querySelector('pre.argument').innerText")
     assert shown.splitlines()[:4] == ["// only looks", "steal('a')", "steal('b')", "steal('c');"]
     assert shown.count("steal('c')") == 1000
-    sizes = "(() => { const it = document.querySelector('pre.argument'); return [it.scrollHeight, it.clientHeight]; })()"
+    sizes = (
+        "(() => { const it = document.querySelector('pre.argument'); return [it.scrollHeight, it.clientHeight]; })()"
+    )
     whole, seen = await dashboard.page.js(sizes)
     assert seen < 400 < whole
     await dashboard.press("Deny")

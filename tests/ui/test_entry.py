@@ -145,7 +145,6 @@ async def test_trusted_types_hold(here: Here, chrome: OwnChrome):
     await chrome.close(dashboard.page)
 
 
-
 async def test_a_new_link_opens_a_locked_page(here: Here, chrome: OwnChrome, monkeypatch: pytest.MonkeyPatch):
     """Pasted into its own tab: only what is behind the # changes. A page whose pass has ended asks for nothing more."""
     dashboard = await open_dashboard(here, chrome)

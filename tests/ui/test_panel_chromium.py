@@ -97,7 +97,9 @@ async def test_a_stop_is_heard_while_an_agent_works(panel: Dashboard, guest: Res
     """A press takes a while, and every call of an agent is told meanwhile."""
     await guest.do("new_tab", url=site.url("small.html"))
     words: list[str] = []
-    panel.page.channel.on("Network.webSocketFrameReceived", lambda heard: words.append(heard["response"]["payloadData"]))
+    panel.page.channel.on(
+        "Network.webSocketFrameReceived", lambda heard: words.append(heard["response"]["payloadData"])
+    )
     await panel.page.channel.send("Network.enable")
     stop = "find('button', 'Stop everything')"
     await panel.page.until(stop)

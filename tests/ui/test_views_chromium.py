@@ -134,7 +134,9 @@ async def test_where_the_rest_starts_from(here: Here, dashboard: Dashboard):
             choose = f"{select}.value = '{chosen}', {select}.dispatchEvent(new Event('change', {{bubbles: true}}))"
             await dashboard.page.js(choose)
             await dashboard.sees("Not applied yet")
-            assert getattr(here.gate._policy.rules, key) == before  # who looks through a list by arrow keys sets nothing
+            assert (
+                getattr(here.gate._policy.rules, key) == before
+            )  # who looks through a list by arrow keys sets nothing
             await dashboard.press("Apply")
             await dashboard.page.until("!text('main').includes('Not applied yet')")
             await dashboard.sees("Saved; it holds.")

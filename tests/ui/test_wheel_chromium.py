@@ -155,11 +155,11 @@ async def test_the_keyboard_is_not_caught(dashboard: Dashboard, agent: RestAgent
     hint = "document.getElementById(document.activeElement.getAttribute('aria-describedby')).innerText"
     assert "Shift+Escape" in await dashboard.page.js(hint)
     # Chrome has a use of its own for it, which is prevented.
-    await dashboard.page.js("globalThis.kept = [], onkeydown = onkeyup = (event) => kept.push(event.defaultPrevented), 0")
+    await dashboard.page.js(
+        "globalThis.kept = [], onkeydown = onkeyup = (event) => kept.push(event.defaultPrevented), 0"
+    )
     for kind in ("keyDown", "keyUp"):
-        await dashboard.page.channel.send(
-            "Input.dispatchKeyEvent", type=kind, key="Escape", code="Escape", modifiers=8
-        )
+        await dashboard.page.channel.send("Input.dispatchKeyEvent", type=kind, key="Escape", code="Escape", modifiers=8)
         await dashboard.page.js("document.querySelector('.stage canvas').focus()")
     assert await dashboard.page.js("kept") == [True, True]
     await dashboard.page.channel.send(
@@ -261,13 +261,17 @@ async def test_the_focus_is_nobody_elses(here: Here, dashboard: Dashboard, agent
 async def test_what_is_held_is_let_go(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
     """A key that is down when the person looks at something else does not stay down in the page."""
     await agent.do("navigate", url=site.inline(PAGE))
-    await agent.do("evaluate_js", expression="addEventListener('keyup', (event) => { document.title = `up ${event.key}` })")
+    await agent.do(
+        "evaluate_js", expression="addEventListener('keyup', (event) => { document.title = `up ${event.key}` })"
+    )
     await at_picture(dashboard, agent)
     await dashboard.press("Take the wheel")
     await dashboard.page.until("document.activeElement === document.querySelector('.stage canvas')")
     await dashboard.page.channel.send("Input.dispatchKeyEvent", type="keyDown", key="Shift", code="ShiftLeft")
     # Without a blur: the picture itself goes while the key is down.
-    await dashboard.page.js("document.querySelector('.stage canvas').addEventListener('blur', (e) => e.stopImmediatePropagation(), true)")
+    await dashboard.page.js(
+        "document.querySelector('.stage canvas').addEventListener('blur', (e) => e.stopImmediatePropagation(), true)"
+    )
     await dashboard.go("health")
     await is_called(here, agent, "up Shift")
     await dashboard.go(f"session/{agent.session}")
@@ -303,7 +307,9 @@ async def test_tabs_keep_focus_and_press(dashboard: Dashboard, agent: RestAgent,
     await at_picture(dashboard, agent)
     row = "document.querySelector('[aria-label=Tabs]')"
     await dashboard.page.until(f"{row}.children.length === 2 && {row}.children[1].ariaSelected === 'true'")
-    assert await dashboard.page.js("document.getElementById(find('[role=tab]', 'Wheel').getAttribute('aria-controls')) !== null")
+    assert await dashboard.page.js(
+        "document.getElementById(find('[role=tab]', 'Wheel').getAttribute('aria-controls')) !== null"
+    )
     await dashboard.page.js(f"{row}.children[1].focus()")
     await dashboard.key("ArrowRight", "ArrowRight", 39)
     await dashboard.page.until(f"document.activeElement === {row}.children[0]")

@@ -184,7 +184,7 @@ async def test_who_reads_keeps_their_line(here: Here, dashboard: Dashboard):
     word = "kept" if "kept" in seen else "other"
     await dashboard.type("document.querySelector('input[type=search]')", word)
     await dashboard.page.until(
-        f"text('.view [role=status]').includes(' of ') && !text('.timeline .virtual').includes('newer')"
+        "text('.view [role=status]').includes(' of ') && !text('.timeline .virtual').includes('newer')"
     )
     await drawn(dashboard)
     assert await dashboard.page.js(FIRST_SEEN) == seen

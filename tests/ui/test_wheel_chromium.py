@@ -319,7 +319,7 @@ async def test_tabs_keep_focus_and_press(dashboard: Dashboard, agent: RestAgent,
     await dashboard.page.channel.send("Input.dispatchKeyEvent", type="keyUp", key="Enter", code="Enter")
     await dashboard.page.until(f"{row}.children[0].ariaSelected === 'true'")
     assert await dashboard.page.js(f"document.activeElement === {row}.children[0]")
-    await agent.do("evaluate_js", expression="document.title = 'Another name'")
+    await agent.do("navigate", url=site.inline("<!doctype html><title>Another name</title>"))
     await dashboard.page.until(f"{row}.children[1].textContent.includes('Another name')")
     assert await dashboard.page.js(f"document.activeElement === {row}.children[0]")
     await agent.do("switch_tab", tab="t1")

@@ -549,7 +549,7 @@ async def _follow_policy(rulebook: Rulebook, policy: Policy, audit: Audit) -> No
         policy.replace(rules)
 
     def refused(failure: Failure) -> None:
-        policy.problem = failure.message
+        policy.refuse(failure.message)
         audit.note("policy_not_taken_over", by="the file", why=failure.message)
 
     await follow_file(rulebook.path, rulebook.read, taken, called="the policy", but="", refused=refused)

@@ -597,6 +597,16 @@ def test_a_secret_that_is_cut_is_redacted_first():
     assert token[:20] not in json.dumps(big(text="x" * 1990 + f" {token}").shown(0))
 
 
+def test_a_script_is_shown_as_it_runs():
+    """Line breaks that only script knows are seen, a long one is shown whole, and what is cut is counted."""
+    shown = big(expression="// looks\rsteal()", function="x" * 20_000, text="y" * 9_000).shown(0)["args"]
+    assert shown["expression"] == "// looks\nsteal()"
+    assert shown["function"] == "x" * 20_000
+    assert shown["text"] == "y" * 2_000 + "… (7,000 more characters, not shown)"
+    steps = [{"tool": "evaluate_js", "args": {"expression": "z" * 20_000}}]
+    assert big(steps=steps).shown(0)["args"]["steps"] == steps
+
+
 def test_which_secret_would_be_typed_is_shown():
     password = (Aim(kind="password"),)
     fields = [{"target": "#u", "value": "ada"}, {"target": "#p", "value": "secret:pw"}]

@@ -151,6 +151,96 @@ async def test_a_card_that_moves_takes_no_answer(here: Here, dashboard: Dashboar
     assert (await call)["success"]
 
 
+async def asked_elsewhere(here: Here, dashboard: Dashboard, agent: RestAgent) -> "tuple[str, asyncio.Task[Any]]":
+    """A second question, of another session of the same agent: its id, and the call that waits."""
+    session = (await agent.line.post("/api/tools/open_session", json={})).json()["data"]["session"]
+    known = {one["id"] for one in here.gate.approvals.pending()}
+    call = asyncio.create_task(agent.line.post(f"/api/browser/{session}/evaluate_js", json={"expression": "'other'"}))
+    async with asyncio.timeout(20):
+        while not (new := [one["id"] for one in here.gate.approvals.pending() if one["id"] not in known]):
+            await asyncio.sleep(0.01)
+    return new[0], call
+
+
+async def test_a_key_that_was_meant_for_another_question(
+    here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer
+):
+    """The one that it was meant for went in that moment, and the focus is on the next."""
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.go("approvals")
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
+    first = here.gate.approvals.pending()[0]["id"]
+    second, other = await asked_elsewhere(here, dashboard, agent)
+    await dashboard.page.until(f"document.querySelector('#question-{second}[data-calm]')")
+    await dashboard.page.until(f"document.querySelector('#question-{first}[data-calm]')")
+    await dashboard.page.js(f"document.querySelector('#question-{second}').focus()")
+    pressing = dashboard.page.js("""new Promise((done) => new MutationObserver((_, watcher) => {
+        watcher.disconnect();
+        document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', bubbles: true}));
+        done(document.activeElement.id);
+    }).observe(document.querySelector('.questions'), {childList: true}))""")
+    waiting = asyncio.create_task(pressing)
+    await dashboard.page.js("1")  # it watches by now
+    await here.gate.approvals.answer(second, "deny")
+    assert await asyncio.wait_for(waiting, 10) == f"question-{first}"
+    await dashboard.page.until(CALM)
+    assert [one["id"] for one in here.gate.approvals.pending()] == [first]
+    await dashboard.key("a")
+    assert (await call)["success"]
+    await other
+
+
+async def test_who_comes_back_reads_first(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.go("approvals")
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
+    await dashboard.page.js(
+        "document.dispatchEvent(new Event('visibilitychange')), document.querySelector('.question button.main').click()"
+    )
+    await dashboard.page.until(CALM)
+    assert len(here.gate.approvals.pending()) == 1
+    await dashboard.press("Deny")
+    assert not (await call)["success"]
+
+
+async def test_a_script_is_shown_line_by_line(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    """What runs after a comment does not look like a part of it; and all of a long one can be read."""
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.go("approvals")
+    script = "// only looks\u2028steal('a')\rsteal('b')\n" + "steal('c');\n" * 1000
+    call = await asked(here, dashboard, agent, "evaluate_js", expression=script)
+    shown = await dashboard.page.js("document.querySelector('pre.argument').innerText")
+    assert shown.splitlines()[:4] == ["// only looks", "steal('a')", "steal('b')", "steal('c');"]
+    assert shown.count("steal('c')") == 1000
+    sizes = (
+        "(() => { const it = document.querySelector('pre.argument'); return [it.scrollHeight, it.clientHeight]; })()"
+    )
+    whole, seen = await dashboard.page.js(sizes)
+    assert seen < 400 < whole
+    await dashboard.press("Deny")
+    assert not (await call)["success"]
+    here.gate.approvals._denials.clear()
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="x" * 30_000)
+    await dashboard.sees("10,000 more characters, not shown", "pre.argument")
+    await dashboard.press("Deny")
+    assert not (await call)["success"]
+
+
+async def test_what_is_denied_is_asked_again(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.go("approvals")
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
+    await dashboard.press("Deny")
+    assert not (await call)["success"]
+    await dashboard.sees("evaluate_js", "[aria-label='Denied without asking']")
+    await dashboard.press("Ask me again")
+    await dashboard.page.until("document.querySelector('[aria-label=\"Denied without asking\"]').hidden")
+    assert here.gate.approvals.denied() == []
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
+    await dashboard.press("Allow once")
+    assert (await call)["success"]
+
+
 async def test_the_picture_moves_no_button(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
     await agent.do("navigate", url=site.url("form.html"))
     await dashboard.resize(400, 800)

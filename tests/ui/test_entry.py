@@ -143,3 +143,21 @@ async def test_trusted_types_hold(here: Here, chrome: OwnChrome):
     )
     assert await dashboard.page.js(tried) == "TypeError"
     await chrome.close(dashboard.page)
+
+
+async def test_a_new_link_opens_a_locked_page(here: Here, chrome: OwnChrome, monkeypatch: pytest.MonkeyPatch):
+    """Pasted into its own tab: only what is behind the # changes. A page whose pass has ended asks for nothing more."""
+    dashboard = await open_dashboard(here, chrome)
+    page = dashboard.page
+    monkeypatch.setattr(here.passes, "_life", "another")  # as after a restart
+    await page.until("document.body.innerText.includes('pass has ended') && document.querySelector('.gate')", 30)
+    asked: list[str] = []
+    page.channel.on("Network.webSocketCreated", lambda told: asked.append(told["url"]))
+    page.channel.on("Network.requestWillBeSent", lambda told: asked.append(told["request"]["url"]))
+    await page.channel.send("Network.enable")
+    await page.js("new Promise((done) => setTimeout(done, 1500))")  # longer than the pause between two tries
+    assert not asked
+    await page.js(f"location.hash = '#ticket={await new_ticket(here)}'")
+    await page.until("document.querySelector('.connection')?.dataset.state === 'live'")
+    assert await page.js("location.hash") == ""
+    await chrome.close(page)

@@ -93,6 +93,32 @@ async def test_state_and_stop(panel: Dashboard):
     await panel.sees("Connected", "[aria-label=Connection]")
 
 
+async def test_a_stop_is_heard_while_an_agent_works(panel: Dashboard, guest: RestAgent, site: PageServer):
+    """A press takes a while, and every call of an agent is told meanwhile."""
+    await guest.do("new_tab", url=site.url("small.html"))
+    words: list[str] = []
+    panel.page.channel.on(
+        "Network.webSocketFrameReceived", lambda heard: words.append(heard["response"]["payloadData"])
+    )
+    await panel.page.channel.send("Network.enable")
+    stop = "find('button', 'Stop everything')"
+    await panel.page.until(stop)
+    await panel.page.js(f"{stop}.focus()")
+    box = await panel.page.js(f"JSON.parse(JSON.stringify({stop}.getBoundingClientRect()))")
+    at = {"x": box["left"] + 10, "y": box["top"] + 10, "button": "left", "clickCount": 1}
+    await panel.page.channel.send("Input.dispatchMouseEvent", type="mousePressed", **at)
+    await guest.do("navigate", url=site.url("form.html"))
+    async with asyncio.timeout(10):
+        while not any(one.startswith('{"kind":"sessions"') and "form.html" in one for one in words):
+            await asyncio.sleep(0.01)
+    await panel.page.js("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    assert await panel.page.js("document.activeElement.textContent") == "Stop everything"
+    await panel.page.channel.send("Input.dispatchMouseEvent", type="mouseReleased", **at)
+    await panel.sees("Stopped", "[aria-label=Connection]")
+    await panel.press("Allow again")
+    await panel.sees("Connected", "[aria-label=Connection]")
+
+
 async def test_this_page_and_its_rule(here: Here, chrome: OwnChrome, panel: Dashboard, site: PageServer):
     page = await chrome.open(site.url("small.html"))
     await brought_to_front(chrome, page)
@@ -219,6 +245,7 @@ async def test_a_question_in_the_own_chrome(here: Here, panel: Dashboard, guest:
     call: asyncio.Task[dict[str, Any]] = asyncio.create_task(guest.call("evaluate_js", expression="1 + 1"))
     await panel.sees("evaluate_js", ".question")
     await panel.sees("your own Chrome", ".question")
+    assert await panel.page.js("document.querySelector('.question a')") is None  # sessions are not looked at here
     await panel.page.until(CALM)
     await panel.press("Allow once")
     assert (await call)["data"]["value"] == 2

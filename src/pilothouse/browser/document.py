@@ -4,6 +4,7 @@ Above: tab, navigate, snapshot. Below: cdp.
 """
 
 import asyncio
+import itertools
 
 import msgspec
 
@@ -26,10 +27,16 @@ class Document:
         self.ahead: asyncio.TimerHandle | asyncio.Future[None] | None = None  # somebody is about to tell, or telling
 
 
+_numbers = itertools.count(1)
+
+
 class Dialog(msgspec.Struct, frozen=True):
+    """`number` is its own: a page may open one after the other with the same words."""
+
     kind: str  # alert | confirm | prompt | beforeunload
     message: str
     default: str
+    number: int = msgspec.field(default_factory=_numbers.__next__)
 
 
 class FileChooser(msgspec.Struct, frozen=True):

@@ -53,6 +53,14 @@ class Policy:
         """Other rules from now on."""
         self.rules, self.problem = rules, ""
         self._judge.cache_clear()
+        self._tell()
+
+    def refuse(self, problem: str) -> None:
+        """The file's newest text does not hold: the rules stay, and whoever shows them says why."""
+        self.problem = problem
+        self._tell()
+
+    def _tell(self) -> None:
         for follower in tuple(self._followers):
             follower()
 

@@ -129,7 +129,8 @@ def refuse_to_forget(book: Rulebook, holds: Rules) -> None:
 
 
 def version_of(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    """Of what it says, however its lines end: a page's text field knows one way only."""
+    return hashlib.sha256(text.replace("\r\n", "\n").encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def told(book: Rulebook, rules: Rules, problem: str = "") -> dict[str, Any]:

@@ -31,7 +31,7 @@ _MARGIN = 4_000  # a secret that the cut would go through is still recognised
 MAX_AIMS = 10
 _SCRIPTS = {"expression", "function"}
 _TYPED = {"text", "value", "values", "fields", "data"}
-_SCRIPTS = {"evaluate_js"}
+_SCRIPT_TOOLS = {"evaluate_js"}
 _FILLING = {"type_text", "slow_type", "type_ref", "fill_form", "select_option", "upload_file"}
 _PRIVATE = ("password", "cc-", "card", "one-time-code")
 
@@ -54,7 +54,7 @@ def same_act(question: Question, decision: Decision) -> Key:
     """
     if decision.once_for:
         return same_domain(question, decision)
-    if question.aims and question.tool not in _SCRIPTS:
+    if question.aims and question.tool not in _SCRIPT_TOOLS:
         how = "fill" if question.tool in _FILLING else "press"
         return ("act", question.caller, question.session, _digest([how, decision.rule, *_place(question)]))
     return ("act", question.caller, question.session, _digest([*_call(question), *_place(question)]))

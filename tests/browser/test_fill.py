@@ -260,3 +260,10 @@ async def test_widgets_that_only_say_they_are_checkboxes(agent: Agent, site: Pag
     for value in (True, True, False):
         await agent.call("fill_form", fields=[{"target": "#dark", "value": value}])
         assert await agent.js("dark.getAttribute('aria-checked')") == str(value).lower()
+
+
+@promise("C08")
+async def test_a_combobox_of_the_page_s_own_is_opened_by_a_click(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<div role=combobox tabindex=0 aria-expanded=false>Red</div>"))
+    failure = await fails(agent, "bad_request", "select_option", target="role=combobox", values=["Blue"])
+    assert "click the option" in failure.suggestions[0]

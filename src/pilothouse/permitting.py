@@ -53,6 +53,7 @@ class Permits:
             visit.question = question = self._question(visit, args)
             weighed = self._policy.weigh(question)
         visit.decision = weighed[-1]
+        granted = [one for one in weighed if one.verdict == "ask" and self.approvals.is_granted(question, one)]
         was_asked = any([await self._asked(visit, question, said) for said in weighed])
         was_held = await until_free(visit)  # the wheel may have been taken since: a yes is none to go between
         if was_asked or was_held:
@@ -62,6 +63,8 @@ class Permits:
             for said in self._policy.weigh(now):
                 if said.verdict == "deny":
                     raise denial(said, now.tool)
+            if not all(self.approvals.is_granted(now, one) for one in granted):
+                raise Failure("approval_denied", f"{now.tool}: what a person had allowed was taken back meanwhile")
         if visit.tool and visit.tool.scope == "Tab" and not visit.tool.leaves:
             self._check_frames(visit, question)
         if visit.held:

@@ -243,3 +243,11 @@ async def test_a_token_longer_than_the_line_is_redacted_before_it_is_cut(log: Au
     (line,) = log.tail(1)
     assert claims[:20] not in json.dumps(line)
     assert "characters)" in line["args"]["target"]
+
+
+async def test_keys_that_write_are_not_in_the_log(log: Audit) -> None:
+    """A password typed key by key could be read there."""
+    for key in ("h", "Shift+H", "Enter", "Control+a", "Shift+Tab"):
+        await log.before(question(Access.WRITE, "press_key", key=key))
+    told = [one["args"]["key"] for one in log.tail(5)]
+    assert told == ["(1 character)", "(1 character)", "Enter", "Control+a", "Shift+Tab"]

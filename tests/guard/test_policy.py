@@ -431,3 +431,11 @@ def test_a_decision_costs_little():
             policy.weigh(msgspec.structs.replace(question))
         best = min(best, (time.perf_counter() - began) / 50)
     assert best < 0.001  # seconds
+
+
+def test_each_rule_that_wants_it_is_asked():
+    """A yes to one rule is none to another."""
+    text = "".join(f'[[rules]]\nhost = "{host}"\napproval = true\n' for host in ("a.test", "bank.test"))
+    urls = ("https://a.test/", "https://a.test/other", "https://bank.test/")
+    said = Policy(read_rules(text)).weigh(Question("key", "s", "click", Access.WRITE, {}, urls=urls))
+    assert [(one.verdict, one.rule) for one in said] == [("ask", "rule a.test"), ("ask", "rule bank.test")]

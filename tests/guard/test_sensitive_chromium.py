@@ -169,3 +169,75 @@ async def aim_kind(agent: Agent, target: str) -> str:
     held = Held(Pointing((target,)))
     await held.look(tab)
     return held.sights[0].kind
+
+
+SENDS = FORM.format("<input autocomplete=cc-number><button style='width:300px;height:60px'>Continue</button>")
+
+
+@promise("A09")
+async def test_a_drag_is_judged_like_a_press(agent: Agent, site: PageServer) -> None:
+    """Pages press what the pointer leaves, too."""
+    await agent.call("navigate", url=site.inline(SENDS))
+    assert await said(agent, "drag", target="button", dx=1) == "approval_pending"
+
+
+@promise("A09")
+async def test_a_drag_is_no_click(agent: Agent, site: PageServer) -> None:
+    page = SENDS.replace(" autocomplete=cc-number", "")
+    await agent.call("navigate", url=site.inline(page))
+    await agent.call("drag", target="button", dx=20)
+    assert await agent.js("document.title") == ""
+    stops = page.replace("<button", "<button onmousemove='document.title || alert(1)'")
+    await agent.call("navigate", url=site.inline(stops))
+    await agent.ask("drag", target="button", dx=20)  # a dialog breaks it off, and it lets go where it began
+    await agent.call("handle_dialog", accept=True)
+    assert await agent.js("document.title") == ""
+
+
+OPENS = """<button id=a onclick="document.title += '.'; later.showModal()">More</button>
+<dialog id=later><button onclick="document.title = 'sent'">{}</button></dialog>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "code", "title"),
+    [
+        ("Delete account", "Enter", "approval_denied", "."),
+        ("Delete account", "Space", "approval_denied", "."),
+        ("Show all", "Enter", "ok", "sent"),
+    ],
+)
+async def test_keys_pressed_again(agent: Agent, site: PageServer, name: str, key: str, code: str, title: str) -> None:
+    """The first press gives the focus to something else."""
+    await agent.call("navigate", url=site.inline(OPENS.format(name)))
+    await agent.js("a.focus()")
+    assert await said(agent, "press_key", key=key, count=2) == code
+    assert await agent.js("document.title") == title
+
+
+async def test_keys_pressed_again_stop_at_a_dialog(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<button id=a onclick='alert(1)'>More</button>"))
+    await agent.js("a.focus()")
+    assert "pressed Enter once, not 3 times" in await agent.text("press_key", key="Enter", count=3)
+    await agent.call("handle_dialog", accept=True)
+
+
+OVER = """
+<button id=a style='position:fixed;left:0;top:0;width:200px;height:60px'
+  onclick="document.title += '.'; a.textContent = '{}'">More</button>"""
+
+
+@pytest.mark.parametrize(("name", "code", "title"), [("Delete account", "approval_denied", "."), ("Less", "ok", "..")])
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("double_click", {"target": "#a"}),
+        ("click", {"target": "#a", "count": 2}),
+        ("click_at", {"x": 50, "y": 30, "count": 2}),
+    ],
+)
+async def test_a_point_pressed_again(
+    agent: Agent, site: PageServer, tool: str, args: dict[str, Any], name: str, code: str, title: str
+) -> None:
+    await agent.call("navigate", url=site.inline(OVER.format(name)))
+    assert await said(agent, tool, **args) == code
+    assert await agent.js("document.title") == title

@@ -222,6 +222,7 @@ class Intercept:
             channel.post("Fetch.enable", **wanted)
 
     def leave(self, channel: Channel) -> None:
+        self._asking.left(channel.id)
         self._channels.pop(channel.id, None)
         self._early.discard(channel.id)
         self._shared.pop(channel.id, None)

@@ -232,9 +232,9 @@ async def _not_arrived(tab: Tab, url: str, before: Document, reply: dict[str, An
 def _failed(tab: Tab, url: str, error: str, request: Request | None, again: str = "") -> Failure:
     """What failed may be the last of several redirects: the reason is asked for there. The network does not wait for a
     person as long as they may take to answer."""
-    if pending := tab.asked_about:
-        return pending
     last = request.whole_url if request else url
+    if (pending := tab.asked_about) and tab.asking == last.partition("#")[0]:
+        return pending
     shown = short(url)
     details = {"error": error, "url": shown}
     if refusal := tab.refusal(last):

@@ -113,7 +113,7 @@ class Tab:
         self._end: Failure | None = None
         self._children: dict[str, tuple[Channel, str]] = {}  # channel and, for a frame, its id
         self._errors_told: list[float] = []
-        self._late: asyncio.Task[None] | None = None
+        self._late: set[asyncio.Task[None]] = set()
         self._running: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._listen()
         self.prepare(channel)
@@ -210,12 +210,17 @@ class Tab:
     def _is_leaving(self) -> bool:
         """A document was asked for that has not come; if a person has not answered yet, it may still."""
         refused = self.document.unreachable.partition("#")[0]
-        return bool(self.bound_for or (refused and self._home.intercept.asking(self.channel) == refused))
+        return bool(self.bound_for or (refused and self.asking == refused))
+
+    @property
+    def asking(self) -> str:
+        """The address of the next document, if a person is being asked about it."""
+        return self._home.intercept.asking(self.channel)
 
     @property
     def asked_about(self) -> Failure | None:
         """A person has not said yet whether the next document may come."""
-        url = self._home.intercept.asking(self.channel)
+        url = self.asking
         if not url:
             return None
         return Failure(
@@ -509,7 +514,9 @@ class Tab:
     def _answered(self, announced: dict[str, Any], refusal: Refusal | None) -> None:
         """A person was asked about a document; the network may have refused it meanwhile."""
         if not refusal:
-            self._late = asyncio.ensure_future(ask_again(self, announced))
+            late = asyncio.ensure_future(ask_again(self, announced))
+            self._late.add(late)
+            late.add_done_callback(self._late.discard)
         self.signal.stir()
 
     def leaves_for(self, url: str) -> None:

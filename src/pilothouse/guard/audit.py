@@ -322,12 +322,18 @@ def _without_typed(value: Any) -> Any:
     if isinstance(value, dict):
         fields = cast(dict[Any, Any], value)
         return {
-            key: _length(item) if key in _TYPED and not _names_secrets(item) else _without_typed(item)
+            key: _length(item) if key in _TYPED and not _names_secrets(item) else _key_told(key, item)
             for key, item in fields.items()
         }
     if isinstance(value, list):
         return [_without_typed(item) for item in cast(list[Any], value)]
     return value
+
+
+def _key_told(key: str, item: Any) -> Any:
+    """A key that writes is typed text, one character of it; a command (Control+a) or a named key is none."""
+    writes = key == "key" and isinstance(item, str) and len(item.removeprefix("Shift+")) == 1
+    return "(1 character)" if writes else _without_typed(item)
 
 
 def _names_secrets(item: Any) -> bool:

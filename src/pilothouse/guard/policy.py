@@ -271,8 +271,9 @@ def _destinations(question: Question) -> list[str]:
 
 
 def _asked(said: list[Decision]) -> tuple[Decision, ...]:
-    """Each domain once, and the call itself last: who is asked about that has seen the rest."""
+    """Each domain once, and the call itself last, for each rule that wants it asked about: who is asked about that has
+    seen the rest, and a yes to one rule is none to another."""
     asks = [one for one in said if one.verdict == "ask"]
     domains = {one.once_for: one for one in asks if one.once_for}
-    alone = [one for one in asks if not one.once_for][:1]
-    return (*domains.values(), *alone)
+    alone = {one.rule: one for one in reversed(asks) if not one.once_for}
+    return (*domains.values(), *reversed(alone.values()))

@@ -23,7 +23,7 @@ from pilothouse.browser.unseen import open_roots, tell_listeners, told_ahead
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
-from pilothouse.result import plain_url, quoted
+from pilothouse.result import counted, plain_url, quoted
 
 DEFAULT_BUDGET = 2500
 DIFF_SHARE = 0.4
@@ -182,7 +182,7 @@ async def _inner(tab: Tab, parent: Frame, child: Frame, wanted: dict[str, Any], 
     except (Failure, ProtocolError, WorldGone) as error:
         return local, [(0, f"(this frame did not answer: {error})")]
     hidden = part.above + part.below
-    return local, [*part.lines, *([(0, f"({hidden} more items in this frame: page=2)")] if hidden else [])]
+    return local, [*part.lines, *([(0, f"({counted(hidden, 'more item')} in this frame: page=2)")] if hidden else [])]
 
 
 # Searching
@@ -254,7 +254,7 @@ def _unread(seen: Seen, page: int, lines: list[str]) -> list[str]:
 
 def _more(options: Options, part: _Part, left: int) -> str:
     above, below = (part.above, left + part.below) if options.page == 1 else (0, left)
-    counts = [f"{count} more items {where}" for count, where in ((above, "above"), (below, "below")) if count]
+    counts = [f"{counted(count, 'more item')} {where}" for count, where in ((above, "above"), (below, "below")) if count]
     if not counts:
         return ""
     ways = ", find, or scope=<ref>" if options.budget >= 200 else ""

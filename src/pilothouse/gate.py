@@ -161,6 +161,10 @@ class Gate:
     def _addresses(self, tool: Tool, args: msgspec.Struct) -> msgspec.Struct:
         """Addresses in their canonical form; what may never be opened ends here."""
         given = {name: getattr(args, name) for name in tool.url_names}
+        for name in tool.input_schema.get("required", []):
+            if given.get(name) == "":
+                hint = "give a whole address, such as https://example.com"
+                raise Failure("bad_request", f"{tool.name}: {name} is empty", suggestions=[hint])
         checked = {name: check_url(url, self._forbidden_ports, LISTABLE) for name, url in given.items() if url}
         return msgspec.structs.replace(args, **checked) if checked else args
 

@@ -7,7 +7,8 @@ schema, the class of its first parameter (`Tab`, `Session`, `OwnSessions` …) w
 
 import enum
 import inspect
-from collections.abc import Awaitable, Callable, Iterable
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, Any, Protocol, get_args, get_type_hints
 
 import msgspec
@@ -15,7 +16,7 @@ from msgspec import Meta
 
 from pilothouse.errors import Failure
 from pilothouse.result import Result
-from pilothouse.schema import input_schema, output_schema
+from pilothouse.schema import input_schema, output_schema, within
 
 # What it may be is told once, at `click` and in the server's instructions: every further telling costs tokens.
 Target = str | list[str]
@@ -100,7 +101,7 @@ class Tool(msgspec.Struct, frozen=True):
         try:
             return msgspec.convert(named, self.arguments, strict=False)
         except msgspec.ValidationError as error:
-            raise self._refusal(str(error)) from None
+            raise self._refusal(*self._explained(str(error))) from None
 
     def accepted(self) -> dict[str, str]:
         """The unlisted names of its arguments, and what they mean."""
@@ -120,15 +121,28 @@ class Tool(msgspec.Struct, frozen=True):
                 return str(meaning)
         return key
 
-    def _refusal(self, reason: str) -> Failure:
-        required = self.input_schema.get("required", [])
-        shown = [name if name in required else f"{name}?" for name in self.input_schema["properties"]]
+    def _explained(self, reason: str) -> tuple[str, list[str]]:
+        """What msgspec says, with what could stand at the place that it names (`… - at `$.steps[0]``)."""
+        place = re.search(r" - at `\$\.(.*)`$", reason)
+        path = place[1] if place else ""
+        found = within(self.input_schema, path)
+        if choices := found.get("enum"):
+            reason += f"; it can be {', '.join(map(str, choices))}"
+        return reason, [_takes(path, found)] if found.get("properties") else []
+
+    def _refusal(self, reason: str, more: Sequence[str] = ()) -> Failure:
         return Failure(
             "bad_request",
             f"{self.name}: {reason}",
             details={"expected": self.input_schema},
-            suggestions=[f"{self.name} takes {', '.join(shown)}" if shown else f"{self.name} takes no arguments"],
+            suggestions=[*more, _takes(self.name, self.input_schema)],
         )
+
+
+def _takes(name: str, schema: dict[str, Any]) -> str:
+    required = schema.get("required", [])
+    shown = [one if one in required else f"{one}?" for one in schema["properties"]]
+    return f"{name} takes {', '.join(shown)}" if shown else f"{name} takes no arguments"
 
 
 # Names that the founding documents and other products use for the same things: accepted, never listed.

@@ -63,6 +63,8 @@ async def test_bad_steps(agent: Agent, site: PageServer) -> None:
     assert late.suggestions[-1] == "no step was run"
     assert await agent.js("clicks") == 0
     await fails(agent, "bad_request", "batch", steps=[])
+    mistaken = await fails(agent, "bad_request", "batch", steps=[{"tool": "click", "arguments": {"target": "#go"}}])
+    assert mistaken.suggestions == ["steps[0] takes tool, args?", "batch takes steps, session?"]
     wrong = await fails(agent, "bad_request", "batch", steps=[step("click", nothing=1)])
     assert "step 1 of 1" in wrong.message
 

@@ -84,6 +84,7 @@ async def test_a_form_that_fails_half_way_says_where(agent: Agent, site: PageSer
     refused = await fails(agent, "not_actionable", "fill_form", fields=fields)
     assert "field 2 of 2" in refused.message
     assert refused.details["filled"] == ['textbox "Text"']
+    assert refused.suggestions[-1] == "filled before it: 1 field"
     assert (await believed(agent))["text"] == "Ada"
 
 

@@ -35,6 +35,13 @@ async def test_every_kind_of_waiting(agent: Agent, site: PageServer, wait_until:
     assert arrived["title"] == "Small"
 
 
+@promise("C08")
+async def test_an_empty_address_is_refused_before_anything_happens(agent: Agent) -> None:
+    answer = await agent.ask("navigate", url="")
+    assert answer.text.startswith("bad_request: navigate: url is empty")
+    assert (await agent.call("list_sessions"))["sessions"] == []
+
+
 @promise("A08")
 async def test_a_page_that_never_comes_ends_with_the_deadline(agent: Agent, site: PageServer) -> None:
     with pytest.raises(Failure) as late:

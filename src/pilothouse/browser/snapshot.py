@@ -193,7 +193,7 @@ async def _inner(
     except (Failure, ProtocolError, WorldGone) as error:
         return local, _Part([(0, f"(this frame did not answer: {error})")])
     if hidden := part.above + part.below:
-        part.lines.append((0, f"({hidden} more items in this frame: page=2)"))
+        part.lines.append((0, f"({counted(hidden, 'more item')} in this frame: page=2)"))
     return local, part
 
 
@@ -236,7 +236,8 @@ def _unread(seen: Seen, page: int, lines: list[str]) -> list[str]:
 
 def _more(options: Options, part: _Part, left: int) -> str:
     above, below = (part.above, left + part.below) if options.page == 1 else (0, left)
-    counts = [f"{count} more items {where}" for count, where in ((above, "above"), (below, "below")) if count]
+    parts = ((above, "above"), (below, "below"))
+    counts = [f"{counted(count, 'more item')} {where}" for count, where in parts if count]
     if not counts:
         return ""
     ways = ", find, or scope=<ref>" if options.budget >= 200 else ""

@@ -151,15 +151,15 @@ async def test_a_card_that_moves_takes_no_answer(here: Here, dashboard: Dashboar
     assert (await call)["success"]
 
 
-async def asked_elsewhere(here: Here, dashboard: Dashboard, agent: RestAgent) -> "tuple[str, asyncio.Task[Any]]":
-    """A second question, of another session of the same agent: its id, and the call that waits."""
+async def asked_elsewhere(here: Here, dashboard: Dashboard, agent: RestAgent) -> "tuple[str, str, asyncio.Task[Any]]":
+    """A second question, of another session of the same agent: the session, the id, the call that waits."""
     session = (await agent.line.post("/api/tools/open_session", json={})).json()["data"]["session"]
     known = {one["id"] for one in here.gate.approvals.pending()}
     call = asyncio.create_task(agent.line.post(f"/api/browser/{session}/evaluate_js", json={"expression": "'other'"}))
     async with asyncio.timeout(20):
         while not (new := [one["id"] for one in here.gate.approvals.pending() if one["id"] not in known]):
             await asyncio.sleep(0.01)
-    return new[0], call
+    return session, new[0], call
 
 
 async def test_a_key_that_was_meant_for_another_question(
@@ -170,7 +170,7 @@ async def test_a_key_that_was_meant_for_another_question(
     await dashboard.go("approvals")
     call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
     first = here.gate.approvals.pending()[0]["id"]
-    second, other = await asked_elsewhere(here, dashboard, agent)
+    session, second, other = await asked_elsewhere(here, dashboard, agent)
     await dashboard.page.until(f"document.querySelector('#question-{second}[data-calm]')")
     await dashboard.page.until(f"document.querySelector('#question-{first}[data-calm]')")
     await dashboard.page.js(f"document.querySelector('#question-{second}').focus()")
@@ -188,6 +188,7 @@ async def test_a_key_that_was_meant_for_another_question(
     await dashboard.key("a")
     assert (await call)["success"]
     await other
+    await here.gate.end_session(session)
 
 
 async def test_who_comes_back_reads_first(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):

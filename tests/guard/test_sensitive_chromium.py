@@ -1,5 +1,7 @@
 """What would pay or delete is asked about, however a page names it and however an agent spells it."""
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -261,3 +263,65 @@ CARD = "<label>Card number <input autocomplete=cc-number></label>"
 async def test_a_cards_field_counts_for_what_sends_it(agent: Agent, site: PageServer, html: str, asked: bool) -> None:
     target = "role=button[name=/Go on|Show more/]"
     assert await is_asked(agent, site, html, "click", target=target) is asked
+
+
+@pytest.mark.parametrize(
+    "moves",
+    ["card.focus()", "document.querySelector('iframe').focus()", "a.blur()", "setTimeout(() => 0); card.select()"],
+)
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("type_text", {"target": "#a", "text": "4"}),
+        ("slow_type", {"target": "#a", "text": "4", "delay_ms": 0}),
+        ("fill_form", {"fields": [{"target": "#a", "value": "4"}]}),
+    ],
+)
+async def test_a_field_that_gives_the_focus_away(
+    agent: Agent, site: PageServer, tool: str, args: dict[str, Any], moves: str
+) -> None:
+    page = f"""<input id=a onfocus="{moves}"><input id=card autocomplete=cc-number><iframe srcdoc="<input>"></iframe>"""
+    await agent.call("navigate", url=site.inline(page))
+    assert await said(agent, tool, **args) == "not_actionable"
+    assert await agent.js("a.value + card.value") == ""
+
+
+async def test_a_paragraph_of_a_text_that_is_edited_in_place(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<div contenteditable><p id=a>old</p><p>rest</p></div>"))
+    assert await said(agent, "type_text", target="#a", text="new") == "ok"
+    assert await agent.js("document.body.innerText.includes('new') && document.body.innerText.includes('rest')")
+
+
+@promise("D08")
+async def test_a_yes_that_is_taken_back_while_another_is_waited_for(
+    agent: Agent, site: PageServer, say: Callable[[str], None]
+) -> None:
+    """Two rules, two questions: the first is granted, and revoked before the second is answered."""
+    inner = site.inline("<button onclick='this.textContent = 1'>Inner</button>", other=True)
+    await agent.call("navigate", url=site.inline(f"<button id=o>Outer</button><iframe src='{inner}'></iframe>"))
+    await agent.call("wait_for", text="Inner")
+    say("".join(f'[[rules]]\nhost = "{host}"\napproval = true\n' for host in ("127.0.0.1", "localhost")))
+    approvals = agent.gate.approvals
+
+    async def asked(rule: str) -> str:
+        """The id of the open question."""
+        heard = asyncio.Event()
+        forget = approvals.follow(lambda event: heard.set())
+        while not (found := [one["id"] for one in approvals.pending() if one["rule"] == rule]):
+            await asyncio.wait_for(heard.wait(), 10)
+            heard.clear()
+        forget()
+        return found[0]
+
+    first = asyncio.ensure_future(agent.ask("click", target="#o"))
+    await approvals.answer(await asked("rule 127.0.0.1"), "allow", "session")
+    assert not (await first).failed
+    second = asyncio.ensure_future(agent.ask("click", target="text=Inner"))
+    question = await asked("rule localhost")
+    (grant,) = [one["id"] for one in approvals.grants() if one["session"] in agent.gate.session_ids(agent.caller)]
+    approvals.revoke(grant)
+    await approvals.answer(question, "allow", "once")
+    answer = await second
+    assert answer.failed
+    assert answer.data["error"]["code"] == "approval_denied"
+    assert "taken back" in answer.text

@@ -593,7 +593,7 @@ def _refuse_strangers(server: Server) -> None:
         raise Failure(
             "bad_request",
             f"server.host = {server.host!r} is not a loopback address; "
-            "that needs server.allowed_hosts and TLS, and there is no TLS here yet",
+            "for other machines put a proxy that speaks TLS in front, and name it in server.allowed_hosts",
         )
 
 

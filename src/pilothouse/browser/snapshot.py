@@ -236,8 +236,8 @@ def _unread(seen: Seen, page: int, lines: list[str]) -> list[str]:
 
 def _more(options: Options, part: _Part, left: int) -> str:
     above, below = (part.above, left + part.below) if options.page == 1 else (0, left)
-    parts = ((above, "above"), (below, "below"))
-    counts = [f"{counted(count, 'more item')} {where}" for count, where in parts if count]
+    sides = ((above, "above"), (below, "below"))
+    counts = [f"{counted(count, 'more item')} {where}" for count, where in sides if count]
     if not counts:
         return ""
     ways = ", find, or scope=<ref>" if options.budget >= 200 else ""

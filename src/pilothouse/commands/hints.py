@@ -1,5 +1,4 @@
-"""The daemon's hints in the words of a command line: `handle_dialog(accept=true)` is `pilothouse handle-dialog
---accept`.
+"""The daemon's hints as one would type them: `handle_dialog(accept=true)` is `pilothouse handle-dialog --accept`.
 
 Above: call. Below: nothing. Only suggestions are put into other words: they never carry text of a page.
 """

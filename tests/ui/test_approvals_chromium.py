@@ -122,6 +122,7 @@ async def test_a_card_that_just_came_takes_no_answer(
         done(card.id);
     }).observe(document.body, {subtree: true, childList: true}))""")
     waiting = asyncio.create_task(pressing)
+    await dashboard.page.js("1")  # it watches by now
     call = asyncio.create_task(agent.call("evaluate_js", expression="1"))
     await asyncio.wait_for(waiting, 10)
     await dashboard.page.until(CALM)

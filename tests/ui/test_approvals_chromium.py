@@ -5,6 +5,7 @@ import contextlib
 import json
 import time
 from collections.abc import AsyncIterator
+from statistics import median
 from typing import Any
 
 import httpx2
@@ -122,6 +123,7 @@ async def test_a_card_that_just_came_takes_no_answer(
         done(card.id);
     }).observe(document.body, {subtree: true, childList: true}))""")
     waiting = asyncio.create_task(pressing)
+    await dashboard.page.js("1")  # it watches by now
     call = asyncio.create_task(agent.call("evaluate_js", expression="1"))
     await asyncio.wait_for(waiting, 10)
     await dashboard.page.until(CALM)
@@ -327,8 +329,9 @@ async def mcp_client(here: Here) -> AsyncIterator[Client]:
         yield one
 
 
+@pytest.mark.alone
 async def test_question_and_answer_are_quick(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
-    """On the wire to visible in 100 ms at most; from Allow to the action in 50. The best of five: others use this machine."""
+    """On the wire to visible in 100 ms at most; from Allow to the action in 50: at least every second time."""
     await agent.do("navigate", url=site.url("small.html"))
     await dashboard.go("approvals")
     told: list[float] = []
@@ -338,12 +341,12 @@ async def test_question_and_answer_are_quick(here: Here, dashboard: Dashboard, a
     shown: list[float] = []
     acted: list[float] = []
     try:
-        for number in range(5):
+        for number in range(9):
             here.decide = asks_for_writes
-            seeing = asyncio.create_task(dashboard.page.js(WHEN_SEEN))
-            await asyncio.sleep(0.05)
+            await dashboard.page.until("!document.querySelector('.question')")
+            await dashboard.page.js(f"globalThis.seen = {WHEN_SEEN}; 0")
             call = asyncio.create_task(agent.call("evaluate_js", expression=f"Date.now() + 0 * {number}"))
-            shown.append(await seeing - told[-1])
+            shown.append(await dashboard.page.js("seen") - told[-1])
             await dashboard.page.until(CALM)
             pressed = await dashboard.page.js(
                 "(() => { const at = Date.now(); document.querySelector('.question button.main').click(); return at; })()"
@@ -352,5 +355,5 @@ async def test_question_and_answer_are_quick(here: Here, dashboard: Dashboard, a
     finally:
         unfollow()
     print(json.dumps({"shown_ms": shown, "acted_ms": acted}))
-    assert min(shown) <= 100
-    assert min(acted) <= 50
+    assert median(shown) <= 100
+    assert median(acted) <= 50

@@ -5,6 +5,7 @@ import contextlib
 import json
 import time
 from collections.abc import AsyncIterator
+from statistics import median
 from typing import Any
 
 import httpx
@@ -194,8 +195,9 @@ async def test_what_pages_say_is_text(here: Here, panel: Dashboard, guest: RestA
     assert await panel.page.js("globalThis.pwned ?? null") is None
 
 
+@pytest.mark.alone
 async def test_a_question_is_seen_quickly(here: Here, panel: Dashboard, guest: RestAgent, site: PageServer):
-    """On the wire to visible in the panel in 100 ms at most; the best of five: others use this machine."""
+    """On the wire to visible in the panel in 100 ms at most, at least every second time."""
     await guest.do("new_tab", url=site.url("small.html"))
     told: list[float] = []
     unfollow = here.gate.approvals.follow(
@@ -203,7 +205,7 @@ async def test_a_question_is_seen_quickly(here: Here, panel: Dashboard, guest: R
     )
     here.decide = asks_for_writes
     shown: list[float] = []
-    for number in range(5):
+    for number in range(9):
         await panel.page.until("!document.querySelector('.question')")
         await panel.page.js(f"globalThis.seen = {WHEN_SEEN}; 0")
         call = asyncio.create_task(guest.call("evaluate_js", expression=f"{number}"))
@@ -212,7 +214,7 @@ async def test_a_question_is_seen_quickly(here: Here, panel: Dashboard, guest: R
         await call
     unfollow()
     print(json.dumps({"shown_ms": shown}))
-    assert min(shown) <= 100
+    assert median(shown) <= 100
 
 
 async def test_the_live_picture_leaves_the_tab_drawing(here: Here, guest: RestAgent, site: PageServer):

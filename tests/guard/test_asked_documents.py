@@ -79,10 +79,10 @@ async def test_a_tab_waits_for_one_document():
     judged = []
     for url in (one, two, one):
         judged.append(asyncio.ensure_future(asking.judged(border, "tab", url)))
-        await person.heard.wait()
+        await asyncio.wait_for(person.heard.wait(), 5)
         person.heard.clear()
     others = asyncio.ensure_future(asking.judged(border, "another", two))
-    await person.heard.wait()
+    await asyncio.wait_for(person.heard.wait(), 5)
     assert withdrawn == [one, two]
     for refused in await asyncio.gather(*judged[:2]):
         assert refused

@@ -18,7 +18,7 @@ pytestmark = promise("C04", "A01")
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "pilothouse"
-GROUND = {"errors", "result", "schema", "tool", "config", "home", "metrics", "written"}
+GROUND = {"errors", "result", "schema", "tool", "config", "home", "metrics", "minted", "written"}
 
 # A name is a room or one module of it. Every room may import itself, and the package for its version.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -30,10 +30,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cocoons": {"config", "editing", "tables", "guard", "errors"},
     "proxy": {"cocoons", "config", "guard", "errors"},
     "users": {"config", "editing", "tables", "errors"},
-    "hub": {"cocoons", "guard", "result", "errors"},
+    "hub": {"cocoons", "guard", "minted", "result", "errors"},
     "alone": {"cocoons", "config", "daemon", "doors", "errors", "guard", "home", "hub", "log"},
     "providers": {"cdp", "config", "errors"},
-    "browser": {"cdp", "profiles", "result", "errors"},
+    "browser": {"cdp", "minted", "profiles", "result", "errors"},
     "guard": {"tool", "config", "result", "tables", "written", "errors"},
     "tools": {"browser", "hub.own", "hub.words", "profiles", "tool", "result", "errors"},
     "call": {"browser", "guard.policy", "tool", "result", "errors"},

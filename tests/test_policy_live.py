@@ -116,12 +116,38 @@ def test_the_file_is_taken_over_and_mistakes_are_told(home: Path, daemon: Daemon
         failed = [one for one in json.loads(cli.run("doctor", "--json").stdout)["checks"] if one["state"] == "fail"]
         assert "policy.toml" in [one["check"] for one in failed]
         assert cli.run("policy", "deny", "a.test").returncode == 2  # a broken file is not edited
-        (home / "policy.toml").unlink()
+        write(home, 'mode = "auto"\n')
         wait_until(lambda: daemon.data("GET", "/api/policy")["policy"]["mode"] == "auto")
         assert daemon.data("GET", "/api/policy")["problem"] == ""
         assert client.call("press_key", key="Tab").ok
     finally:
         client.close()
+
+
+def test_a_file_that_vanishes_or_is_emptied_takes_nothing_back(home: Path, daemon: Daemon):
+    """An editor, a full disk: nobody's word that all may be done."""
+    cli, file = CommandLine(home), home / "policy.toml"
+    write(home, 'template = "locked"\nmode = "readonly"\n')
+    wait_until(lambda: daemon.data("GET", "/api/policy")["policy"]["template"] == "locked")
+    assert "policy_edited by=the file template=locked mode=readonly default=by template rules=0" in cli.text(
+        "log", "show"
+    )
+    for said, empty in (("is gone", file.unlink), ("is empty", lambda: file.write_text("# nothing\n"))):
+        empty()
+        wait_until(lambda said=said: said in daemon.data("GET", "/api/policy")["problem"])
+        told = daemon.data("GET", "/api/policy")["policy"]
+        assert (told["template"], told["mode"]) == ("locked", "readonly")
+    assert "policy.toml is not taken over" in cli.text("status")
+    assert "policy_not_taken_over by=the file" in cli.text("log", "show")
+    daemon.says("the policy stays as it was")
+    checks = {one["check"]: one for one in json.loads(cli.run("doctor", "--json").stdout)["checks"]}
+    assert (checks["policy.toml"]["state"], "is empty" in checks["policy.toml"]["found"]) == ("fail", True)
+    refused = cli.run("policy", "allow", "shop.test")  # that rule would be all that holds
+    assert (refused.returncode, "policy template" in refused.stderr) == (4, True)
+    assert daemon.data("GET", "/api/policy")["policy"]["template"] == "locked"
+    assert "template: sandbox" in cli.text("policy", "template", "sandbox")
+    told = daemon.data("GET", "/api/policy")
+    assert (told["policy"]["template"], told["policy"]["mode"], told["problem"]) == ("sandbox", "auto", "")
 
 
 def test_a_person_edits_it_over_rest(home: Path, daemon: Daemon):

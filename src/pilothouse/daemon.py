@@ -82,7 +82,7 @@ from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
 from pilothouse.guard.resolve import Resolver
-from pilothouse.guard.rulebook import NAME, Rulebook, version_of
+from pilothouse.guard.rulebook import NAME, Rulebook, refuse_to_forget, version_of
 from pilothouse.guard.rules import Rules
 from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.sluice import Sluice
@@ -538,8 +538,14 @@ class _Pace:
 async def _follow_policy(rulebook: Rulebook, policy: Policy, audit: Audit) -> None:
     def taken(rules: Rules) -> None:
         """What a door wrote is in the log already, and holds."""
-        if rules != policy.rules:
-            audit.note("policy_edited", by="the file", rules=len(rules.rules), version=version_of(rulebook.text()))
+        if rules == policy.rules:
+            policy.replace(rules)
+            return
+        refuse_to_forget(rulebook, policy.rules)
+        told = {key: getattr(rules, key) or "by template" for key in ("template", "mode", "default")}
+        told["template"] = rules.template or "by browser"
+        version = version_of(rulebook.text())
+        audit.note("policy_edited", by="the file", **told, rules=len(rules.rules), version=version)
         policy.replace(rules)
 
     def refused(failure: Failure) -> None:

@@ -12,10 +12,13 @@ import time
 from collections.abc import Callable, Container
 from pathlib import Path
 
+from pilothouse.minted import LETTERS
+
 log = logging.getLogger(__name__)
 
 EVERY_S = 3600.0
-_SESSION = re.compile(r"s[A-Za-z0-9_-]{22}")  # what a session is called; anything else there is not ours to remove
+# What a session is called, and was in earlier versions; anything else there is not ours to remove.
+_SESSION = re.compile(rf"s(?:[a-z]{{{LETTERS}}}|[A-Za-z0-9_-]{{22}})")
 
 
 class Folders:

@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import logging
 import math
-import secrets
 import shutil
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
@@ -34,6 +33,7 @@ from pilothouse.browser.terms import Terms
 from pilothouse.browser.warden import Bounds, Cost, Warden
 from pilothouse.browser.watch import Event
 from pilothouse.errors import Failure
+from pilothouse.minted import minted
 from pilothouse.result import counted
 
 log = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ class Sessions:
         handles.admit(sum(not one.settled for one in self._open.values()))
         self.warden.admit()
         take = self._taking(options)
-        session_id = f"s{secrets.token_urlsafe(16)}"
+        session_id = f"s{minted()}"
         session = Session(
             session_id,
             owner,

@@ -114,7 +114,19 @@ def _policy(patient: Patient) -> Iterator[Finding]:
     except Failure as failure:
         yield Finding(NAME, "fail", failure.message, "mend it; a daemon that runs keeps the policy it had, none starts")
         return
+    if why := _not_taken_over():
+        fix = "put it back or mend it, or `pilothouse policy template sandbox`; the daemon keeps the policy it had"
+        yield Finding(NAME, "fail", why, fix)
+        return
     yield Finding(NAME, "ok", f"{len(rules.rules)} rules" if book.path.exists() else "none: the templates hold")
+
+
+def _not_taken_over() -> str:
+    """What a daemon that runs says against the file; empty if it says nothing, or none runs."""
+    try:
+        return person.ask("GET", "/api/policy")["problem"]
+    except (Failure, person.NotThere):
+        return ""
 
 
 def _browsers(patient: Patient) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from pilothouse.errors import Failure
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.explain import explained
 from pilothouse.guard.policy import Policy, Question
-from pilothouse.guard.rulebook import SETTINGS, Rulebook, version_of
+from pilothouse.guard.rulebook import SETTINGS, Rulebook, refuse_to_forget, version_of
 from pilothouse.guard.rulebook import told as in_words
 from pilothouse.guard.rules import Rules
 from pilothouse.tool import Access, Registry
@@ -103,7 +103,8 @@ class PolicyDoor:
         if len(wanted) != 1:
             raise Failure("bad_request", "give one setting", suggestions=[", ".join(SETTINGS)])
         ((key, value),) = wanted.items()
-        return await self._changed(request, wanted, lambda: self._rulebook.set(key, value))
+        change = lambda: self._rulebook.set(key, value)
+        return await self._changed(request, wanted, change if key == "template" else self._kept(change))
 
     async def _add(self, request: Request) -> Answer:
         given = _given(request, _NewRule)
@@ -112,7 +113,7 @@ class PolicyDoor:
         return await self._changed(
             request,
             {"host": given.host, **values},
-            lambda: self._rulebook.set_rule(given.host, values, by=request.scope["pilothouse.who"]),
+            self._kept(lambda: self._rulebook.set_rule(given.host, values, by=request.scope["pilothouse.who"])),
         )
 
     async def _drop(self, request: Request) -> Answer:
@@ -123,6 +124,15 @@ class PolicyDoor:
         given = _given(request, _Test)
         tool = self._registry.find(given.tool) if given.tool else None
         return explained(self._policy, given.url, tool=tool, browser=given.browser, mode=given.mode)
+
+    def _kept(self, change: Callable[[], Rules]) -> Callable[[], Rules]:
+        """One line in a file that vanished would be all that holds: then only a template, or a whole text, is taken."""
+
+        def kept() -> Rules:
+            refuse_to_forget(self._rulebook, self._policy.rules)
+            return change()
+
+        return kept
 
     async def _changed(self, request: Request, args: Answer, change: Callable[[], Rules]) -> Answer:
         """Recorded first; then the file, then what holds. A change that is refused leaves both as they were."""

@@ -42,6 +42,13 @@ class Rulebook:
         """What it says; `bad_request` if that cannot be told."""
         return read_rules(self.text(), str(self.path))
 
+    def says_nothing(self) -> bool:
+        """Whether there is no file, or no setting and no rule in it."""
+        try:
+            return not tomllib.loads(self.text())
+        except (Failure, ValueError, RecursionError):
+            return False  # it says something wrong
+
     def written_at(self) -> datetime | None:
         """When the file was last changed: the best that can be said of rules that somebody wrote into it."""
         try:
@@ -111,6 +118,14 @@ class Rulebook:
             except OSError as error:
                 raise Failure("system", f"{self.path} cannot be written: {error.strerror}") from None
         raise Failure("system", f"{self.path} is being written by somebody else", retryable=True)
+
+
+def refuse_to_forget(book: Rulebook, holds: Rules) -> None:
+    """A file that vanished, or that an editor or a full disk left empty, is nobody's word that all may be done."""
+    if holds != Rules() and book.says_nothing():
+        gone = "is empty" if book.path.exists() else "is gone"
+        hint = "put it back, or say what is to hold from now on: `pilothouse policy template sandbox`"
+        raise Failure("in_use", f"{book.path} {gone}, which takes no rule back", suggestions=[hint])
 
 
 def version_of(text: str) -> str:

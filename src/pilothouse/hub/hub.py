@@ -36,6 +36,7 @@ from pilothouse.hub.words import (
     no_such_tab,
     readable,
 )
+from pilothouse.minted import minted
 from pilothouse.result import clean
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Tab:
     """`complete`: nothing of it was missed, so that the browser need not be asked."""
 
     def __init__(self, token: str, said: TabAvailable, user: str, place: Place, *, complete: bool) -> None:
-        self.handle = secrets.token_urlsafe(16)
+        self.handle = minted()
         self.token = token
         self.user = user
         self.browser_id = said.browser_id

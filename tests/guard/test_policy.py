@@ -366,12 +366,12 @@ def test_addresses_of_names():
     text = '[[rules]]\nhost = "intra.test:8080"\n[[rules]]\nhost = "10.9.9.9"\n[[rules]]\nhost = "*.corp.test"\n'
     for template, may in (("sandbox", True), ("readonly", True), ("careful", False), ("locked", False)):
         view = Policy(read_rules(f'template = "{template}"\n{text}')).view("isolated", "auto")
-        assert (view.address("rebinding.test", private) is None) == may
-        assert (view.address("rebinding.test", ip_address("::ffff:127.0.0.1")) is None) == may
-        assert view.address("rebinding.test", public) is None
+        assert (view.address("rebinding.test", private, 80) is None) == may
+        assert (view.address("rebinding.test", ip_address("::ffff:127.0.0.1"), 80) is None) == may
+        assert view.address("rebinding.test", public, 80) is None
         for listed in ("intra.test", "a.corp.test"):
-            assert view.address(listed, private) is None
-        assert view.address("rebinding.test", ip_address("10.9.9.9")) is None
+            assert view.address(listed, private, 80) is None
+        assert view.address("rebinding.test", ip_address("10.9.9.9"), 80) is None
 
 
 def test_lists_of_pages_are_kept_apart():

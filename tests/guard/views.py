@@ -47,7 +47,7 @@ class ByHand:
         listed = any(one.admit(host, port) for one in self.lists.values())
         return None if listed or self._verdict(host) == "allow" else f"no rule allows {host}"
 
-    def address(self, host: str, address: Address) -> str | None:
+    def address(self, host: str, address: Address, port: int) -> str | None:
         return f"{address} is private" if str(address) in self.private else None
 
     def named(self, host: str) -> bool:

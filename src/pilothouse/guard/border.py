@@ -48,8 +48,8 @@ class Border:
         why = self._view.host(host, port)
         return None if why and domain(host, port) in self._admitted and not self._forbids(domain(host, port)) else why
 
-    def address(self, host: str, address: Address) -> str | None:
-        return self._view.address(host, address)
+    def address(self, host: str, address: Address, port: int) -> str | None:
+        return self._view.address(host, address, port)
 
     def named(self, host: str) -> bool:
         return self._view.named(host)

@@ -10,6 +10,7 @@ from collections.abc import Collection
 import msgspec
 
 from pilothouse.guard.address import forbidden, is_local_name, is_loopback, is_metadata_name, literal
+from pilothouse.guard.aliases import barring, spelled_out
 from pilothouse.guard.keepers import Keepers
 from pilothouse.guard.patterns import LISTABLE, NOWHERE, WEB, Place, is_private, place_of, read_pattern
 from pilothouse.guard.question import CHANGES, UNTOLD, Decision, Risk, Verdict
@@ -139,6 +140,10 @@ class Judge:
         return None
 
     def _visit(self, place: Place, rule: Rule | None, more: str) -> Decision:
+        address = spelled_out(place.host) if place.is_web else None
+        if address is not None and (barred := barring(self.rules, place, address)) not in (None, rule):
+            why = f"{barred.name} forbids {place.domain}, which is the same place"
+            return Decision("deny", barred.name, why=why, line=f"read = true  # {barred.name}")
         if rule is not None:
             if rule.read:
                 return Decision("allow", rule.name)

@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 from pilothouse.guard import sensitive
 from pilothouse.guard.address import Address, unwrap
+from pilothouse.guard.aliases import barring
 from pilothouse.guard.judgement import ISOLATED, LAUNCHED, TEMPLATES, Judge
 from pilothouse.guard.keepers import Keepers
 from pilothouse.guard.netrules import NetRule, net_rules
-from pilothouse.guard.patterns import Hosts, Pattern, names, place_of
+from pilothouse.guard.patterns import WEB, Hosts, Pattern, Place, names, place_of
 from pilothouse.guard.question import Aim, Approved, Decision, Question, Risk, Verdict, denial
-from pilothouse.guard.rules import Rules
+from pilothouse.guard.rules import Rule, Rules
 from pilothouse.guard.sites import sites
 from pilothouse.tool import Access
 
@@ -177,15 +178,26 @@ class View:
             return None
         return said.why or f"{said.rule} forbids {host}"
 
-    def address(self, host: str, address: Address) -> str | None:
-        """Why an address that a name has may not be reached: private networks, where the template wants them named."""
+    def address(self, host: str, address: Address, port: int) -> str | None:
+        """Why an address that a name has may not be reached: a rule forbids it by any name, or it is in a private
+        network, where the template wants these named."""
         judge = self._judge()
+        if (rule := self._barring(host, address, port)) is not None:
+            same = f", which {host} is" if host != str(address) else ""
+            return f"{rule.name} forbids {address}{same}"
         if TEMPLATES[judge.template].private or unwrap(address).is_global:
             return None
         if self.named(host) or self.named(str(address)):
             return None
         where = f"{host} is {address}" if host != str(address) else host
         return f"{where}, in a private network, which template {judge.template} allows only if a rule names it"
+
+    def _barring(self, host: str, address: Address, port: int) -> Rule | None:
+        """No connection tells its scheme: the milder of both."""
+        if Hosts(self._named()).admit(host, port):
+            return None
+        both = [barring(self._judge().rules, Place(scheme, host, port), address) for scheme in WEB]
+        return both[0] if all(both) else None
 
     def named(self, host: str) -> bool:
         """Whether a rule does, or a list of one."""

@@ -79,7 +79,7 @@ class Session:
         self.closed = False
         self.end: Failure | None = None  # why it was ended, when others did
         self.current: Tab | None = None
-        self.rules = Rules()
+        self.rules = Rules(terms.redact_registered)
         self.pause = Pause()
         self.watched = 0  # by people: how many pictures of it are shown
         self._terms = terms
@@ -243,7 +243,7 @@ class Session:
 
     def follow(self, wanted: Wanted, tidy: Callable[[Line], Line], tab: str = "") -> Stream:
         """What is wanted of all tabs or of one, from now on, until the session's or the stream's end."""
-        stream = Stream(wanted, tidy, self._streams.discard, tab)
+        stream = Stream(wanted, tidy, self._streams.discard, tab, self.terms.redact_text)
         stream.start(self.tabs, self.watch)
         self._streams.add(stream)
         return stream

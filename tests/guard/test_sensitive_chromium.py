@@ -169,3 +169,23 @@ async def aim_kind(agent: Agent, target: str) -> str:
     held = Held(Pointing((target,)))
     await held.look(tab)
     return held.sights[0].kind
+
+
+SENT = "document.title = 'sent'"
+CARD = "<label>Card number <input autocomplete=cc-number></label>"
+
+
+@pytest.mark.parametrize(
+    ("html", "asked"),
+    [
+        (FORM.format(CARD + f'<button type=button onclick="{SENT}">Go on</button>'), True),  # of that form
+        (f'<div>{CARD}<button onclick="{SENT}">Go on</button></div>', True),  # no form, one box
+        (f'{CARD}<div><button onclick="{SENT}">Go on</button></div>', True),
+        (f'<form>{CARD}<button>Pay</button></form><div><button onclick="{SENT}">Show more</button></div>', False),
+        (f'<nav><button onclick="{SENT}">Show more</button></nav><main>{CARD}</main>', False),
+        (f'<form>{CARD}</form><form onsubmit="{SENT}; return false"><button>Go on</button></form>', False),
+    ],
+)
+async def test_a_cards_field_counts_for_what_sends_it(agent: Agent, site: PageServer, html: str, asked: bool) -> None:
+    target = "role=button[name=/Go on|Show more/]"
+    assert await is_asked(agent, site, html, "click", target=target) is asked

@@ -333,7 +333,7 @@ async def test_the_clients_user_allows_a_new_domain(here: Here, mode: str):
         for _ in range(2):
             assert outcome(await mcp.call_tool("list_tabs", {"session": session})) == "ok"
     (form,) = callback.shown
-    assert '"new.test", for the rest of this session' in form.message
+    assert "may the agent go to new.test and read it until this session ends?" in form.message
 
 
 @pytest.mark.parametrize("mode", [HANDSHAKE, MODERN])

@@ -47,6 +47,19 @@ _PROXIES = {"proxy", "proxy_server"}
 _sync = getattr(os, "fdatasync", os.fsync)  # macOS and Windows have no fdatasync
 
 
+def fault(home: Path) -> str:
+    """Why nothing can be recorded there, and so nothing be done; empty if it can. Nothing is written."""
+    path = home / NAME
+    try:
+        if path.exists():
+            os.close(os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)))
+        elif not os.access(home, os.W_OK):
+            return f"{home} cannot be written to"
+    except OSError as error:
+        return f"{path} cannot be written: {error.strerror}"
+    return ""
+
+
 class Audit:
     """The one writer of a home's log. Rotated files are named by their last record: `audit-000000001234.jsonl`."""
 

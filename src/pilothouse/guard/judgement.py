@@ -136,7 +136,9 @@ class Judge:
             return _never("Chrome's own pages are never opened in the person's own Chrome")
         if self.rules.of(place) is None:
             why = f"{place.scheme}: addresses are opened only if a rule names them"
-            return Decision("deny", "built in", why=why, line=_table(f"{place.scheme}:"))
+            return Decision(
+                "deny", "built in", why=why, line=_table(f"{place.scheme}:{place.host and f'//{place.host}'}")
+            )
         return None
 
     def _visit(self, place: Place, rule: Rule | None, more: str) -> Decision:

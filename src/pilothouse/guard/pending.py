@@ -16,6 +16,7 @@ import msgspec
 
 from pilothouse.guard.patterns import NOWHERE, place_of
 from pilothouse.guard.policy import Aim, Decision, Question, Risk
+from pilothouse.guard.reach import reach
 from pilothouse.guard.redact import redact_text, redact_tree
 from pilothouse.guard.secrets import named
 from pilothouse.result import clean, clean_tree
@@ -139,6 +140,18 @@ class Pending:
             return ("once",)
         return ("once", "session", "domain") if self.domain else ("once", "session")
 
+    def _reach(self, scope: Scope) -> str:
+        """What that answer would allow, in words."""
+        question, decision = self.question, self.decision
+        return reach(
+            scope,
+            tool=question.tool,
+            domain=self.domain,
+            access=question.access.value,
+            risk=decision.risk,
+            once=bool(decision.once_for),
+        )
+
     def shown(self, now: float) -> dict[str, Any]:
         """All that a person needs to know, and nothing that they should not read on a screen."""
         told = {**self._told, "calls": max(len(self.waiters), 1)}
@@ -173,6 +186,7 @@ class Pending:
             "why": _shown_text(decision.why),
             "line": decision.line,
             "scopes": list(self.scopes),
+            "reaches": {scope: self._reach(scope) for scope in self.scopes},
             "asked_ms": self.asked_ms,
         }
 

@@ -34,7 +34,8 @@ def denied(site: PageServer) -> str:
     return site.inline(DENIED).replace("127.0.0.1", "localhost")
 
 
-NO_LOCALHOST = '[[rules]]\nhost = "localhost"\nread = false\n'
+# This machine is one place: who names the address as it is spelled keeps it open.
+NO_LOCALHOST = '[[rules]]\nhost = "localhost"\nread = false\n[[rules]]\nhost = "127.0.0.1"\n'
 
 
 def tab_of(house: House, agent: Agent) -> Tab:

@@ -1,7 +1,7 @@
 """How far a yes reaches, in words: what a person would allow, and what they have allowed.
 
-Above: pending (a question's answers), grants. Below: question. One place, so that all who tell it say the same, and what
-they say is what `Grant.covers` does.
+Above: pending (a question's answers), grants. Below: question. One place, so that all who tell it say the same, and
+what they say is what `Grant.covers` does.
 """
 
 from pilothouse.guard.question import CHANGES, Risk

@@ -166,6 +166,7 @@ async def test_a_page_that_comes_and_goes_during_a_call(
     await agent.call("navigate", url=site.url("form.html"))
     monkeypatch.setattr(Border, "refused", lambda border, url: None)
     monkeypatch.setattr(Border, "host", lambda border, host, port: None)
+    monkeypatch.setattr(Border, "address", lambda border, host, address, port: None)
     monkeypatch.setattr(Border, "watch", "")
     say(NO_LOCALHOST)
     await agent.call("navigate", url=site.url("form.html"))

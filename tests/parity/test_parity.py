@@ -62,7 +62,7 @@ AFTER: dict[str, list[tuple[str, dict[str, Any]]]] = {
 }
 # What no two calls have in common: times, sizes that hang on them, handles, places of files.
 VOLATILE = re.compile(r"(_ms|_s|_mb|_bytes|timestamp|time|timing|date|since|next|pid|path|session|expires|number|at)$")
-HANDLE = re.compile(r"\bs[A-Za-z0-9_-]{22}\b|(?<=scrolled to )\d+, \d+")  # how far a swipe throws hangs on its speed
+HANDLE = re.compile(r"\bs[a-z]{28}\b|(?<=scrolled to )\d+, \d+")  # how far a swipe throws hangs on its speed
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,9 @@ const VERSION = '1.3';
 const PROBE_MS = 5_000;
 const STOP_MS = 500; // a tab that takes longer is let go as it is
 // Nobody in the daemon listens to these, and a page may cause thousands.
-const NOISE = new Set(['Debugger.scriptParsed', 'Debugger.scriptFailedToParse', 'Page.screencastFrame']);
+const NOISE = new Set(['Debugger.scriptParsed', 'Debugger.scriptFailedToParse']);
+// A frame of one pixel has 380 characters (M), one that somebody looks at thousands.
+const SPECK = 600;
 
 /** @type {Map<number, string>} tab → target */
 const attached = new Map();
@@ -158,9 +160,16 @@ export async function command({ tabId, sessionId, method, params }) {
 /** @param {chrome.debugger.DebuggerSession} source @param {string} method @param {object} [params] */
 export function heard(source, method, params) {
   const { tabId, sessionId } = source;
-  if (tabId === undefined || NOISE.has(method) || !attached.has(tabId) || !isShared(tabId)) return;
+  if (tabId === undefined || !attached.has(tabId) || !isShared(tabId)) return;
+  if (NOISE.has(method) || isSpeck(method, params)) return;
   const payload = sessionId ? { sessionId, method, params: params ?? {} } : { method, params: params ?? {} };
   say({ type: 'cdp', tabId, payload });
+}
+
+/** While nobody looks, the daemon has a picture of one pixel sent, so that the tab goes on drawing. Told by the frame itself:
+ * one that was on its way when somebody began to look is none of theirs. @param {string} method @param {any} params */
+function isSpeck(method, params) {
+  return method === 'Page.screencastFrame' && params.data.length < SPECK;
 }
 
 /** @param {chrome.debugger.Debuggee} source @param {string} reason */

@@ -251,12 +251,12 @@ def _note(declared: Any) -> str:
         elif low is not None:
             notes.append(f"at least {low}" if meta.ge is not None else f"more than {low}")
         if meta.max_length:
-            notes.append(f"at most {meta.max_length} {'items' if _is_list(declared) else 'characters'}")
+            notes.append(f"at most {meta.max_length} {'items' if _has_items(declared) else 'characters'}")
     return "; ".join(notes).replace("|", "\\|")
 
 
-def _is_list(declared: Any) -> bool:
-    return get_origin(get_args(declared)[0]) is list
+def _has_items(declared: Any) -> bool:
+    return get_origin(get_args(declared)[0]) in (list, dict)
 
 
 # Options

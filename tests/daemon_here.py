@@ -63,8 +63,8 @@ class Here:
         return Path(json.loads((self.home / "daemon.json").read_text())["socket"])
 
     def records(self) -> list[dict[str, Any]]:
-        """Every line of the audit log."""
-        return [json.loads(line) for line in (self.home / "audit.jsonl").read_text().splitlines()]
+        """Every line of the audit log; what agents sent may hold signs that some call line breaks too."""
+        return [json.loads(line) for line in (self.home / "audit.jsonl").read_text().split("\n") if line]
 
     def notes(self, kind: str) -> list[dict[str, Any]]:
         return [one["told"] for one in self.records() if one.get("kind") == kind]

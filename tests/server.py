@@ -85,7 +85,7 @@ async def echo(request: Request) -> Response:
             "headers": dict(request.headers),
             "body": body,
         },
-        headers={"Access-Control-Allow-Origin": "*"},
+        headers={"Access-Control-Allow-Origin": "*", "Cache-Control": "no-store"},
     )
 
 

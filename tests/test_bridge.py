@@ -338,6 +338,9 @@ def test_a_daemon_that_was_stopped_stays_so_until_it_is_needed(home: Path, start
     assert not instance.is_held(str(home))
     bridge.send(call(1, "tools/list"))
     assert "tools" in bridge.read()["result"]
+    bridge.send(call(2, "tools/call", name="click", arguments={"target": "e2"}))
+    said = bridge.read()["result"]["content"][0]["text"]
+    assert "Pilothouse was started anew: the session, its tabs, cookies and refs of before are gone" in said
 
 
 def test_why_the_daemon_did_not_start_is_told_to_the_client(home: Path, start: Start) -> None:
@@ -352,6 +355,14 @@ def test_why_the_daemon_did_not_start_is_told_to_the_client(home: Path, start: S
     assert "result" in bridge.read()
     bridge.stdin.close()
     assert "did you mean server.port" in bridge.error_text()
+
+
+def test_tools_that_do_not_exist_are_told_to_the_client_and_to_who_reads_its_log(home: Path, start: Start) -> None:
+    bridge = start("--tools", "core,nope")
+    bridge.send(initialize())
+    assert "unknown tool set: nope" in bridge.read()["error"]["message"]
+    bridge.stdin.close()
+    assert "unknown tool set: nope" in bridge.error_text()
 
 
 def test_a_client_that_leaves_while_the_daemon_starts(home: Path, start: Start) -> None:

@@ -42,6 +42,17 @@ def cli(home: Path, request: pytest.FixtureRequest) -> CommandLine:
     return CommandLine(home, terminal=request.node.name)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["evaluate-js", "foo.bar"], ["evaluate-js", "throw 1"], ["wait-for", "--function", "foo.bar", "--timeout", "1s"]],
+)
+def test_script_that_throws_is_an_error_like_others(cli: CommandLine, words: list[str]):
+    done = cli.run(*words)
+    assert done.returncode == 4
+    assert done.stderr.startswith("page_error: ")
+    assert "Traceback" not in done.stderr
+
+
 # --- arguments
 
 
@@ -168,6 +179,24 @@ def test_wrong_usage_is_json_for_who_asked_for_json(cli: CommandLine, arguments:
     assert (answer["success"], answer["error"]["code"]) == (False, "bad_request")
     assert told in answer["error"]["message"]
     assert hint in answer["error"]["suggestions"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["tools", "--set", "core,clik"], "no tools in 'clik'; did you mean click"),
+        (["install", "emacs"], "'emacs' is not one of 'claude-code'"),
+        (["completion", "tcsh"], "'tcsh' is not one of 'bash'"),
+        (["profile"], "Choose from: list, show"),
+    ],
+)
+def test_wrong_usage_of_every_command_is_told_in_one_way(cli: CommandLine, words: list[str], told: str):
+    wrong = cli.run(*words)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    first, hint = wrong.stderr.splitlines()
+    assert first.startswith("pilothouse: ")
+    assert told in first
+    assert hint == f"- Try 'pilothouse {words[0]} --help'."
 
 
 def test_what_stands_after_the_options_does_not_ask_for_json(cli: CommandLine):

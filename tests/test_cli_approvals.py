@@ -84,8 +84,10 @@ async def test_what_would_happen_is_shown(here: Here, line: CommandLine):
     ):
         assert part in shown
     assert '"e1"' in shown
-    reaches = "this call, once; --session: click until the session ends; --domain: on shop.test until the session ends"
-    assert f"allow    {reaches}" in shown
+    more = ", also sending, deleting and passwords; not payments"
+    session, domain = f"click on all sites{more}", f"changes on shop.test{more}, not scripts"
+    ends = "until the session ends"
+    assert f"allow    this call, once; --session: {session}, {ends}; --domain: {domain}, {ends}" in shown
     assert "abcdefghijklmnop" not in shown
     assert json.loads((await run(line, "--json")).stdout)["pending"][0]["id"] == ident
     call.cancel()
@@ -135,14 +137,14 @@ async def test_allow_and_deny(here: Here, line: CommandLine):
 
 async def test_scopes_grants_and_revoke(here: Here, line: CommandLine):
     call, ident = await waiting(here)
-    assert "click until the session ends" in (await run(line, "allow", ident, "--session")).stdout
+    assert "click on all sites, also" in (await run(line, "allow", ident, "--session")).stdout
     assert await call
     (grant,) = json.loads((await run(line, "grants", "--json")).stdout)
-    assert grant["id"] in (await run(line, "grants")).stdout
+    assert f"{grant['id']}  click on all sites, also sending, deleting" in (await run(line, "grants")).stdout
     assert (await run(line, "revoke", grant["id"])).returncode == 0
     assert (await run(line, "revoke", grant["id"])).returncode == 1
     call, ident = await waiting(here)
-    assert "on shop.test until the session ends" in (await run(line, "allow", ident, "--domain")).stdout
+    assert "changes on shop.test, also sending" in (await run(line, "allow", ident, "--domain")).stdout
     assert await call
 
 

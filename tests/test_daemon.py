@@ -129,7 +129,7 @@ def test_after_kill_9_the_next_one_starts_in_the_same_place(home: Path, run: Sta
 def test_an_address_that_others_reach_is_refused(run: Start, host: str) -> None:
     daemon = run("serve", "--host", host)
     assert daemon.wait() == 2
-    assert "TLS" in daemon.error_text()
+    assert "a proxy that speaks TLS in front, and name it in server.allowed_hosts" in daemon.error_text()
 
 
 def test_a_mistake_in_the_configuration_is_told(home: Path, run: Start) -> None:

@@ -45,6 +45,10 @@ def test_what_is_made_is_fresh():
     assert not generate_docs.stale(), "run scripts/docs"
 
 
+def test_an_object_has_items_not_characters():
+    assert "| `headers` | object |  | at most 50 items |" in read("docs/tools/network.md")
+
+
 @pytest.mark.parametrize("one", TOOLS, ids=lambda one: one.name)
 def test_every_tool_has_its_section(one: generate_docs.Tool):
     page = read(f"docs/tools/{one.group}.md")

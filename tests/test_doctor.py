@@ -147,3 +147,23 @@ def test_a_person_reads_lines(cli: CommandLine):
     assert told.stdout.splitlines()[-1] == worth
     assert told.stderr == ""
     assert "\x1b" not in told.stdout
+
+
+@promise("D13")
+def test_a_log_that_cannot_be_written(cli: CommandLine):
+    """Then nothing can be done, so not all is well."""
+    daemon = Process("serve", home=cli.home)
+    try:
+        daemon.read()
+        assert checks(cli)["audit log"]["state"] == "ok"
+        assert "every call is refused" not in cli.text("status")
+        log = cli.home / "audit.jsonl"
+        log.rename(log.with_suffix(".away"))
+        log.mkdir()  # who runs this may be root, for whom no mode is a hindrance
+        found = checks(cli)["audit log"]
+        assert (found["state"], str(log) in found["found"], "chattr -i" in found["fix"]) == ("fail", True, True)
+        assert f"every call is refused, for none can be recorded: {log}" in cli.text("status")
+    finally:
+        daemon.process.terminate()
+        daemon.wait()
+        daemon.end()

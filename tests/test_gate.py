@@ -1,6 +1,9 @@
 """The corridor's own small things; what it does to calls is in the tests of tools, doors and hostile pages."""
 
+import pytest
+
 from pilothouse.call import Defaults
+from tests.house import House
 from tests.promises import promise
 
 pytestmark = promise("B06", "E09")
@@ -11,3 +14,15 @@ def test_what_a_connection_does_not_say_is_as_the_daemon_was_started():
     assert Defaults(tools="").over(daemon) == Defaults(tools="all", headed=True)
     assert Defaults(tools="core", profile="work").over(daemon) == Defaults(tools="core", profile="work", headed=True)
     assert Defaults(tools="", headed=True).over(Defaults()) == Defaults(tools="core", headed=True)
+
+
+@pytest.mark.parametrize("tool", ["click", "no_such_tool", "list_sessions", "navigate"])
+async def test_who_outlived_a_daemon_is_told_with_the_first_answer_whatever_it_is(house: House, tool: str):
+    async with house.agent(Defaults(again=True)) as agent:
+        args = {"click": {"target": "e2"}, "navigate": {"url": "about:blank"}}.get(tool, {})
+        first = await agent.ask(tool, **args)
+        assert "Pilothouse was started anew: the session, its tabs, cookies and refs of before are gone" in first.text
+        opens = tool in ("click", "navigate")
+        assert ("\nsession: s" in first.text) == opens
+        assert (first.data.get("session", "")[:1] == "s") == opens
+        assert "anew" not in (await agent.ask("click", target="e2")).text

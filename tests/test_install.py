@@ -202,6 +202,14 @@ def test_nothing_happens_unasked(person: Person):
     assert person.entry("gemini")["command"] == OWN
 
 
+def test_tools_that_do_not_exist_are_not_written(person: Person):
+    for how in ("--yes", "--print"):
+        refused = person.install("gemini", "--tools", "core,clik", how)
+        assert refused.returncode == 2
+        assert "no tools in 'clik'; did you mean click" in refused.stderr
+    assert not person.file("gemini").exists()
+
+
 def test_print_only_prints(person: Person):
     shown = person.install("vscode", "--print")
     assert json.loads(shown.stdout)["servers"]["pilothouse"]["command"] == OWN

@@ -267,10 +267,14 @@ def test_the_command(home: Path, running: bool):
         assert "shop.test: read, write (set by the file" in cli.text("policy", "show")
         assert "*.bank.test: denied (set by person" in cli.text("policy", "deny", "*.bank.test")
         assert "read; 5 steps an hour" in cli.text(
-            "policy", "allow", "http://news.test/x", "--read-only", "--steps", "5"
+            "policy", "allow", "http://news.test/", "--read-only", "--steps", "5"
         )
         assert "bank.test: read, write by template" in cli.text("policy", "allow", "*.bank.test")
+        refused = cli.run("policy", "allow", "http://news.test/admin/only")  # it would be for the whole site
+        assert (refused.returncode, "http://news.test" in refused.stderr) == (2, True)
+        assert cli.run("policy", "remove", "news.test/admin").returncode == 2
         assert "template: locked" in cli.text("policy", "template", "locked")
+        assert "bank.test: read; write: no (template locked)" in cli.text("policy", "show")
         assert "mode: ask" in cli.text("policy", "mode", "ask")
         told = cli.text("policy", "test", "http://other.test")
         assert "read: deny by template locked: no rule names other.test" in told

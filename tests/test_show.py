@@ -1,5 +1,6 @@
 """What an answer leaves on the disk of who asked."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,25 @@ def test_only_files_of_sessions_are_copied(tmp_path: Path, monkeypatch: pytest.M
     assert output.read_text() == "mine"
 
 
-def test_a_denial_shows_the_line_that_a_person_could_add(capsys: pytest.CaptureFixture[str]):
-    error = {"code": "denied", "category": "security", "details": {"line": '[[rules]]\nhost = "shop.test"'}}
-    told = {"text": "denied: no rule names shop.test", "data": {"error": error}, "images": [], "failed": True}
-    assert show(told, as_json=False, output="") == 3
-    assert capsys.readouterr().err.endswith('shop.test\n    [[rules]]\n    host = "shop.test"\n')
+@pytest.mark.parametrize("as_json", [False, True])
+def test_text_goes_to_the_file_that_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], as_json: bool):
+    told = {"text": "Café", "data": {"text": "Café"}, "images": [], "failed": False}
+    output = tmp_path / "t.txt"
+    assert show(told, as_json=as_json, output=str(output)) == 0
+    assert output.read_text() == "Café\n"
+    said = capsys.readouterr().out
+    assert json.loads(said)["files"] == [str(output)] if as_json else said == f"saved {output}\n"
+    assert show(told, as_json=False, output=str(tmp_path / "no" / "t.txt")) == 1
+    assert show(told, as_json=False, output="-") == 0
+    assert capsys.readouterr().out == "Café\n"
+
+
+@pytest.mark.parametrize("details", [{"line": 3, "column": 1}, {"line": "[[rules]]"}, {"line": None}, {}])
+def test_an_error_is_shown_whatever_its_details_are(capsys: pytest.CaptureFixture[str], details: dict[str, Any]):
+    error = {"code": "page_error", "category": "browser", "details": details}
+    told = {"text": "page_error: foo is not defined", "data": {"error": error}, "images": [], "failed": True}
+    assert show(told, as_json=False, output="") == 4
+    assert capsys.readouterr().err == "page_error: foo is not defined\n"
 
 
 def test_script_that_throws_is_an_error_like_others(capsys: pytest.CaptureFixture[str]):

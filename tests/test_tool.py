@@ -148,6 +148,7 @@ def test_text_passes_for_a_number():
         ({"target": "#go", "count": 4}, "<= 3"),
         ({"target": "#go", "count": "many"}, "int"),
         ({"target": "#go", "button": "middle"}, "middle"),
+        ({"target": "#go", "button": "middle"}, "it can be left, right"),
         ({"target": 5}, "str"),
         ({"target": "#go", "nonsense": 1}, "nonsense"),
         ({"target": "#go", "timeout_ms": 0}, ">= 1"),

@@ -48,10 +48,11 @@ def main(arguments: list[str]) -> int:
     try:
         return commands.main(arguments, prog_name="pilothouse", standalone_mode=False) or 0
     except click.ClickException as error:
-        if wants_json(arguments):
-            return show.complain_json(error.format_message(), [_where_help_is(error)], error.exit_code)
-        error.show()
-        return error.exit_code
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):
+            error.show()
+            return error.exit_code
+        complain = show.complain_json if wants_json(arguments) else show.complain
+        return complain(" ".join(error.format_message().split()), [_where_help_is(error)], error.exit_code)
     except click.Abort:
         return 130
     except PermissionError as error:
@@ -119,10 +120,9 @@ def tools(wanted: str, as_json: bool) -> int:
     from pilothouse.commands import manifest, usage
 
     known = manifest.read(directory())
+    if wrong := usage.unknown_sets(known["tools"], wanted):
+        raise click.UsageError(wrong)
     chosen = [one for one in known["tools"] if usage.belongs(one, wanted)]
-    if not chosen:
-        sets = sorted({one["set"] for one in known["tools"]} | {"core", "all"})
-        raise click.UsageError(f"no tools in {wanted!r}; sets are {', '.join(sets)}")
     click.echo(json.dumps(chosen) if as_json else usage.tool_list(chosen), nl=as_json)
     return 0
 

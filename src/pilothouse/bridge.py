@@ -294,6 +294,8 @@ class Bridge:
             return
         if self._pending.pop(key, "") == "initialize":
             self._retried = False
+            if "error" in message:  # few clients show why it was refused
+                _warn(str(_tree(message["error"]).get("message")))
         self._to_client += line
 
     def _write_daemon(self) -> None:

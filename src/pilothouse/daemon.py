@@ -549,7 +549,7 @@ async def _follow_policy(rulebook: Rulebook, policy: Policy, audit: Audit) -> No
         policy.replace(rules)
 
     def refused(failure: Failure) -> None:
-        policy.problem = failure.message
+        policy.refuse(failure.message)
         audit.note("policy_not_taken_over", by="the file", why=failure.message)
 
     await follow_file(rulebook.path, rulebook.read, taken, called="the policy", but="", refused=refused)
@@ -593,7 +593,7 @@ def _refuse_strangers(server: Server) -> None:
         raise Failure(
             "bad_request",
             f"server.host = {server.host!r} is not a loopback address; "
-            "that needs server.allowed_hosts and TLS, and there is no TLS here yet",
+            "for other machines put a proxy that speaks TLS in front, and name it in server.allowed_hosts",
         )
 
 

@@ -24,7 +24,12 @@ CODES: dict[str, Kind] = {
     "navigation_failed": Kind("browser", True, 502, "The browser could not load the address."),
     "page_error": Kind("browser", False, 422, "Script in the page threw."),
     "dialog_open": Kind("browser", False, 409, "A dialog blocks the tab; answer it with handle_dialog."),
-    "tab_closed": Kind("browser", False, 410, "The tab is closed."),
+    "tab_closed": Kind(
+        "browser",
+        False,
+        410,
+        "The tab was closed during the call (before it: not_found).",
+    ),
     "tab_crashed": Kind("browser", True, 502, "The tab's renderer crashed; navigate revives it."),
     "in_use": Kind("browser", True, 409, "Another browser or session uses it; end that one first."),
     "browser_gone": Kind("browser", True, 503, "The browser ended; the next call starts a new one."),
@@ -34,7 +39,12 @@ CODES: dict[str, Kind] = {
     "approval_pending": Kind("security", True, 202, "A person has not answered yet; repeat the call."),
     "paused": Kind("security", True, 409, "A person has taken the wheel of the session; repeat the call later."),
     "over_limit": Kind("system", True, 429, "A limit is reached."),
-    "unauthorized": Kind("security", False, 401, "The key is missing or wrong."),
+    "unauthorized": Kind(
+        "security",
+        False,
+        401,
+        "The key is missing or wrong (403: Origin or kind of key, 421: Host).",
+    ),
     "system": Kind("system", False, 500, "Pilothouse itself failed."),
 }
 

@@ -9,6 +9,7 @@ timing bounds it all, browser acts.
 
 import asyncio
 import contextlib
+import functools
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -18,6 +19,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.aiming import spelled
+from pilothouse.browser.again import AGAIN
 from pilothouse.browser.lifecycle import OwnBrowsers
 from pilothouse.browser.locate import HELD
 from pilothouse.browser.session import Options, Session
@@ -85,6 +87,7 @@ class Gate:
     async def call(self, call: Call) -> Answer:
         """Always an answer; only a cancelled call raises."""
         visit = Visit(call)
+        visit.comes_back = self._comes_back(call.caller)
         try:
             answer = await self._walk(visit)
         except Failure as failure:
@@ -94,6 +97,8 @@ class Gate:
             answer = self._failed(visit, _translated(error))
         except asyncio.CancelledError:
             self._note(visit, "cancelled")
+            if visit.comes_back:  # nobody reads the answer: the next one tells it
+                self._come_back.discard(call.caller.connection)
             raise
         except Exception:
             log.exception("%s failed", call.tool[:80])
@@ -110,6 +115,8 @@ class Gate:
         call = visit.call
         visit.tool = tool = self._found(call)
         args = spelled(tool, self._addresses(tool, _parsed(tool, call.args)))
+        if tool.runner_name:
+            self._check_steps(args)
         place = await self._placed(visit, args)
         args = _named(visit, args)
         _check_domains(visit, tool, args)
@@ -137,9 +144,27 @@ class Gate:
         self._rates.count(call.caller.key)
         return self.registry.find(call.tool)
 
+    def _check_steps(self, args: Any) -> None:
+        """What is known to be wrong with a step is told before the first one runs."""
+        for number, step in enumerate(args.steps, 1):
+            try:
+                found = self.registry.find(step.tool)
+                if found.alone:
+                    raise Failure("bad_request", found.alone)
+                _parsed(found, step.args)
+            except Failure as failure:
+                failure.message = f"step {number} of {len(args.steps)} ({step.tool[:80]}): {failure.message}"
+                failure.details["step"] = number
+                failure.suggestions.append("no step was run")
+                raise
+
     def _addresses(self, tool: Tool, args: msgspec.Struct) -> msgspec.Struct:
         """Addresses in their canonical form; what may never be opened ends here."""
         given = {name: getattr(args, name) for name in tool.url_names}
+        for name in tool.input_schema.get("required", []):
+            if given.get(name) == "":
+                hint = "give a whole address, such as https://example.com"
+                raise Failure("bad_request", f"{tool.name}: {name} is empty", suggestions=[hint])
         checked = {name: check_url(url, self._forbidden_ports, LISTABLE) for name, url in given.items() if url}
         return msgspec.structs.replace(args, **checked) if checked else args
 
@@ -164,7 +189,6 @@ class Gate:
         began = asyncio.get_running_loop().time()
         limit.reschedule(began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S)
         visit.session, visit.is_new = await own.find(getattr(args, "session", ""))
-        visit.comes_back = visit.is_new and self._comes_back(visit.call.caller)
         limit.reschedule(
             began + self.timing.deadline_ms(visit, args) / 1000 + GRACE_S
         )  # the session's own, now it is known
@@ -234,7 +258,8 @@ class Gate:
         except Failure as failure:
             if failure.code == "timeout" and visit.session and (absence := visit.session.absence):
                 raise absence from None
-            if failure.code == "timeout" and tab and (why := await excuse(tab, PROBE_S)):
+            unexplained = failure.code == "timeout" and "given_up" not in failure.details
+            if unexplained and tab and (why := await excuse(tab, PROBE_S)):
                 failure.message += f"; {why}"
             raise
 
@@ -246,8 +271,13 @@ class Gate:
             await tab.ready(timeout_s)
         else:
             tab.check_open()
-        self.permits.decide_again(visit, tab, question, args)
-        return await self._handle(visit, tab, args)
+        judge = functools.partial(self.permits.decide_again, visit, tab, question, args)
+        judge()
+        token = AGAIN.set(judge)  # for tools that act on more than one document, or on the next one
+        try:
+            return await self._handle(visit, tab, args)
+        finally:
+            AGAIN.reset(token)
 
     async def _handle(self, visit: Visit, place: Any, args: msgspec.Struct) -> Result[Any]:
         tool = visit.tool

@@ -53,6 +53,7 @@ class Permits:
             visit.question = question = self._question(visit, args)
             weighed = self._policy.weigh(question)
         visit.decision = weighed[-1]
+        granted = [one for one in weighed if one.verdict == "ask" and self.approvals.is_granted(question, one)]
         was_asked = any([await self._asked(visit, question, said) for said in weighed])
         was_held = await until_free(visit)  # the wheel may have been taken since: a yes is none to go between
         if was_asked or was_held:
@@ -62,6 +63,8 @@ class Permits:
             for said in self._policy.weigh(now):
                 if said.verdict == "deny":
                     raise denial(said, now.tool)
+            if not all(self.approvals.is_granted(now, one) for one in granted):
+                raise Failure("approval_denied", f"{now.tool}: what a person had allowed was taken back meanwhile")
         if visit.tool and visit.tool.scope == "Tab" and not visit.tool.leaves:
             self._check_frames(visit, question)
         if visit.held:
@@ -132,7 +135,7 @@ class Permits:
                 decision.why
                 or f"{decision.rule} does not allow it unasked, and it was not there when the call was judged",
                 details={"rule": decision.rule, "risk": decision.risk},
-                suggestions=["fill it in a call of its own"],
+                suggestions=["do it in a call of its own"],
             )
 
     # ask
@@ -257,7 +260,10 @@ def _urls(tool: Tool, tab: Tab | None, args: msgspec.Struct, aims: tuple[Aim, ..
 
     Who leaves a page needs no leave of that page.
     """
-    there = [tab.url, tab.frame.url if tab.frame else ""] if tab and not tool.leaves else []
+    there: list[str] = []
+    if tab and not tool.leaves:
+        there = [tab.url, *tab.frames.addresses(tab.frames.main)[1:]]
+        there += tab.frames.addresses(tab.frame) if tab.frame else []
     given = [getattr(args, name) for name in tool.url_names]
     return tuple(dict.fromkeys(url for url in (*there, *given, *(aim.url for aim in aims)) if url))
 

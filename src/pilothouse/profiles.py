@@ -149,7 +149,8 @@ class Profiles:
         if values.get("proxy_server") and (fault := proxy_fault(profile.proxy_server)):
             raise Failure("bad_request", f"proxy_server: {fault}", suggestions=[PROXY_HINT])
         if profile.timezone and not _is_zone(profile.timezone):
-            raise Failure("bad_request", f"there is no time zone {profile.timezone}", suggestions=["Europe/Berlin"])
+            hint = "a name such as Europe/Berlin"
+            raise Failure("bad_request", f"there is no time zone {profile.timezone}", suggestions=[hint])
         if "user_data_dir" not in values:
             return
         if values["user_data_dir"] and not self._by_person and not self.is_ours(profile):

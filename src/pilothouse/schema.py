@@ -5,6 +5,7 @@ Above: tool. Below: nothing. msgspec writes the schema; here it loses what no re
 and, for results, what is not always there or lies deeper than one level. The core list costs 3,000 tokens, not 4,000.
 """
 
+import re
 from typing import Any, cast
 
 import msgspec
@@ -29,6 +30,13 @@ def output_schema(data: Any) -> Schema:
     always = schema.get("required", [])
     properties = {name: _shallow(one) for name, one in schema.get("properties", {}).items() if name in always}
     return {"type": "object", "properties": properties} if properties else {"type": "object"}
+
+
+def within(schema: Schema, path: str) -> Schema:
+    """What stands at a place as msgspec names it (`steps[0].args`); empty where nothing is described."""
+    for name, index in re.findall(r"(\w+)|(\[[^\]]*\])", path):
+        schema = schema.get("items", {}) if index else schema.get("properties", {}).get(name, {})
+    return schema if path else {}
 
 
 def _inline(model: Any) -> Schema:

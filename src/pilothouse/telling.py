@@ -27,19 +27,7 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
     assert visit.tool
     news: dict[str, Any] = {}
     lines = [result.text] if result.text else []
-    if visit.is_new and visit.session:
-        news["session"] = visit.session.id
-        lines.append(f"session: {visit.session.id}")
-        if limits := visit.session.limits:
-            news["limits"] = limits
-            lines.append(limits)
-        if visit.comes_back:
-            kept = (
-                "the session and its refs"
-                if visit.session.options.browser == "extension"
-                else "the tabs, cookies and refs"
-            )
-            lines.append(f"Pilothouse was started anew: {kept} of before are gone")
+    _add_beginning(visit, lines, news)
     _add_news(visit, lines, news)
     degree = _degree(visit.tool)
     data, page = degree.tree(clean_tree(msgspec.to_builtins(result.data))), degree.text(clean(result.page))
@@ -61,6 +49,20 @@ def _degree(tool: Tool) -> Degree:
 
 def _wrapped(visit: Visit, page: str) -> str:
     return enveloped(page, visit.tab.url if visit.tab else "") if page else ""
+
+
+def _add_beginning(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
+    """A session that the call opened, and what went with the daemon of before: whether the call succeeded or not."""
+    if visit.is_new and visit.session:
+        data["session"] = visit.session.id
+        lines.append(f"session: {visit.session.id}")
+        if limits := visit.session.limits:
+            data["limits"] = limits
+            lines.append(limits)
+    if visit.comes_back:
+        browser = visit.session.options.browser if visit.session else visit.call.caller.defaults.browser
+        gone = "session and its refs" if browser == "extension" else "session, its tabs, cookies and refs"
+        lines.append(f"Pilothouse was started anew: the {gone} of before are gone")
 
 
 def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
@@ -91,6 +93,8 @@ def failed(visit: Visit, failure: Failure) -> Answer:
     lines = [failure.to_text()]
     if failure.code == "dialog_open":
         lines.append(f"it says {quoted(failure.details['message'], DIALOG_CHARS)}")
+    lines += _for_policy(failure)
+    _add_beginning(visit, lines, data)
     _add_news(visit, lines, data)
     text, page = redact_text(clean("\n".join(lines))), redact_text(clean("\n".join(_near(failure))))
     return Answer(
@@ -124,6 +128,15 @@ def _honest(visit: Visit, failure: Failure) -> Failure:
         suggestions=["look at the page before you repeat anything"],
         retryable=False,
     )
+
+
+def _for_policy(failure: Failure) -> list[str]:
+    """What a person could write into policy.toml; it may name an address of the page's."""
+    line = failure.details.get("line") if failure.code == "denied" else None
+    if not isinstance(line, str):
+        return []
+    shown = "".join(one if one.isprintable() or one == "\n" else "?" for one in line)
+    return ["the line for policy.toml:", *(f"    {part}" for part in shown.split("\n"))]
 
 
 def _near(failure: Failure) -> list[str]:

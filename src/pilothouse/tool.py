@@ -7,7 +7,8 @@ schema, the class of its first parameter (`Tab`, `Session`, `OwnSessions` …) w
 
 import enum
 import inspect
-from collections.abc import Awaitable, Callable, Iterable
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, Any, Protocol, get_args, get_type_hints
 
 import msgspec
@@ -15,7 +16,7 @@ from msgspec import Meta
 
 from pilothouse.errors import Failure
 from pilothouse.result import Result
-from pilothouse.schema import input_schema, output_schema
+from pilothouse.schema import input_schema, output_schema, within
 
 # What it may be is told once, at `click` and in the server's instructions: every further telling costs tokens.
 Target = str | list[str]
@@ -81,6 +82,7 @@ class Tool(msgspec.Struct, frozen=True):
     takes: frozenset[str]
     places: Callable[[Any, Any], Awaitable[list[str]]] | None
     grave: Callable[[Any, Any], bool] | None
+    alone: str
     aliases: tuple[str, ...]
     synonyms: dict[str, str]
 
@@ -99,7 +101,7 @@ class Tool(msgspec.Struct, frozen=True):
         try:
             return msgspec.convert(named, self.arguments, strict=False)
         except msgspec.ValidationError as error:
-            raise self._refusal(str(error)) from None
+            raise self._refusal(*self._explained(str(error))) from None
 
     def accepted(self) -> dict[str, str]:
         """The unlisted names of its arguments, and what they mean."""
@@ -119,15 +121,28 @@ class Tool(msgspec.Struct, frozen=True):
                 return str(meaning)
         return key
 
-    def _refusal(self, reason: str) -> Failure:
-        required = self.input_schema.get("required", [])
-        shown = [name if name in required else f"{name}?" for name in self.input_schema["properties"]]
+    def _explained(self, reason: str) -> tuple[str, list[str]]:
+        """What msgspec says, with what could stand at the place that it names (`… - at `$.steps[0]``)."""
+        place = re.search(r" - at `\$\.(.*)`$", reason)
+        path = place[1] if place else ""
+        found = within(self.input_schema, path)
+        if choices := found.get("enum"):
+            reason += f"; it can be {', '.join(map(str, choices))}"
+        return reason, [_takes(path, found)] if found.get("properties") else []
+
+    def _refusal(self, reason: str, more: Sequence[str] = ()) -> Failure:
         return Failure(
             "bad_request",
             f"{self.name}: {reason}",
             details={"expected": self.input_schema},
-            suggestions=[f"{self.name} takes {', '.join(shown)}" if shown else f"{self.name} takes no arguments"],
+            suggestions=[*more, _takes(self.name, self.input_schema)],
         )
+
+
+def _takes(name: str, schema: dict[str, Any]) -> str:
+    required = schema.get("required", [])
+    shown = [one if one in required else f"{one}?" for one in schema["properties"]]
+    return f"{name} takes {', '.join(shown)}" if shown else f"{name} takes no arguments"
 
 
 # Names that the founding documents and other products use for the same things: accepted, never listed.
@@ -156,6 +171,7 @@ def tool(
     shows: bool = False,
     places: Callable[[Any, Any], Awaitable[list[str]]] | None = None,
     grave: Callable[[Any, Any], bool] | None = None,
+    alone: str = "",
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
@@ -169,7 +185,7 @@ def tool(
     it only loses what has a secret's shape: "Cookie: oatmeal" is a recipe there. An action that can bring a snapshot
     along shows, too. `places` tells, from the session and the arguments, what a tool of a session touches beside pages:
     addresses, or domains as cookies have them; their rules hold for it. `grave` tells of a tool that does
-    no harm as a rule whether this call of it is sensitive.
+    no harm as a rule whether this call of it is sensitive. `alone` says why it cannot be a step of a larger tool.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -207,6 +223,7 @@ def tool(
                 takes=frozenset(p.name for p in parameters),
                 places=places,
                 grave=grave,
+                alone=alone,
                 aliases=aliases,
                 synonyms=synonyms or {},
             )
@@ -256,7 +273,8 @@ class Registry:
         groups = {"core", "all"} | {one.group for one in self}
         if unknown := sorted(wanted - groups - set(self._by_name)):
             message = f"unknown tool set: {', '.join(unknown)}"
-            raise Failure("bad_request", message, suggestions=[f"sets: {', '.join(sorted(groups))}"])
+            near = [hint for one in unknown for hint in _similar(one, [*groups, *self._by_name], cutoff=0.6)]
+            raise Failure("bad_request", message, suggestions=[*near, f"sets: {', '.join(sorted(groups))}"])
         return [one for one in self if _belongs(one, wanted)]
 
 
@@ -264,10 +282,10 @@ def _belongs(one: Tool, wanted: set[str]) -> bool:
     return "all" in wanted or ("core" in wanted and one.core) or bool({one.name, one.group} & wanted)
 
 
-def _similar(name: str, names: Iterable[str]) -> list[str]:
+def _similar(name: str, names: Iterable[str], cutoff: float = 0.5) -> list[str]:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, list(names), n=3, cutoff=0.5)
+    close = get_close_matches(name, list(names), n=3, cutoff=cutoff)
     return [f"did you mean {one}?" for one in close]
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from pilothouse.browser import hand
 from pilothouse.browser.capture import screenshot
+from pilothouse.browser.document import Dialog
 from pilothouse.browser.hand import Gesture
 from pilothouse.browser.network import Request, brief
 from pilothouse.browser.picker import end_pick, pick, point
@@ -106,7 +107,8 @@ class Wheel:
         visit = self._permits.asked_about(question) if question else None
         if visit is None or visit.tab is None:
             raise Failure("not_found", "there is no page to look at for this question")
-        return await sighted(visit.tab, visit.held.elements if visit.held else [])
+        held = visit.held
+        return await sighted(visit.tab, held.elements, held.pointing.point) if held else await sighted(visit.tab, [])
 
     # Taking over
 
@@ -137,12 +139,13 @@ class Wheel:
         for gesture in gestures:
             hand.move(found, gesture)
 
-    async def answer_dialog(self, ident: str, tab: str, accept: bool, text: str) -> None:
+    async def answer_dialog(self, ident: str, tab: str, number: int, accept: bool, text: str) -> None:
+        """The one that the person saw: a page may have opened another since."""
         session, found = self._session(ident), self._tab(ident, tab)
         if not session.pause.taken:
             raise Failure("bad_request", "an agent has the wheel", suggestions=["take over first"])
-        if found.dialog is None:
-            raise Failure("not_found", "no dialog is open")
+        if found.dialog is None or found.dialog.number != number:
+            raise Failure("not_found", "this dialog is not open any more")
         await found.answer_dialog(accept, text)
 
     async def pick(self, ident: str, tab: str) -> Shown:
@@ -267,5 +270,9 @@ def _tab_told(tab: Tab) -> Shown:
         "picking": redact_text(clean(tab.picking)),
         "picks_own": tab.picks_own,
         "crashed": tab.crashed,
-        "dialog": {"kind": dialog.kind, "message": redact_text(clean(dialog.message))} if dialog else None,
+        "dialog": _dialog_told(dialog) if dialog else None,
     }
+
+
+def _dialog_told(dialog: Dialog) -> Shown:
+    return {"number": dialog.number, "kind": dialog.kind, "message": redact_text(clean(dialog.message))}

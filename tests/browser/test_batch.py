@@ -57,10 +57,27 @@ async def test_bad_steps(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     unknown = await fails(agent, "unknown_tool", "batch", steps=[step("click", target="#go"), step("clik")])
     assert "step 2 of 2" in unknown.message
-    await fails(agent, "bad_request", "batch", steps=[step("batch", steps=[])])
+    nested = await fails(agent, "bad_request", "batch", steps=[step("click", target="#go"), step("batch", steps=[])])
+    assert "a batch cannot hold a batch" in nested.message
+    late = await fails(agent, "bad_request", "batch", steps=[step("click", target="#go"), step("press_key", nothing=1)])
+    assert late.suggestions[-1] == "no step was run"
+    assert await agent.js("clicks") == 0
     await fails(agent, "bad_request", "batch", steps=[])
+    mistaken = await fails(agent, "bad_request", "batch", steps=[{"tool": "click", "arguments": {"target": "#go"}}])
+    assert mistaken.suggestions == ["steps[0] takes tool, args?", "batch takes steps, session?"]
     wrong = await fails(agent, "bad_request", "batch", steps=[step("click", nothing=1)])
     assert "step 1 of 1" in wrong.message
+
+
+@promise("B06")
+async def test_a_session_is_opened_before_a_batch_not_in_it(agent: Agent, site: PageServer) -> None:
+    steps = [step("open_session"), step("navigate", url=site.url("small.html")), step("get_page_text")]
+    refused = await fails(agent, "bad_request", "batch", steps=steps)
+    assert "call open_session first" in refused.message
+    assert (await agent.call("list_sessions"))["sessions"] == []
+    opened = (await agent.call("open_session"))["session"]
+    done = await agent.call("batch", steps=steps[1:], session=opened)
+    assert "Small page" in done["results"][-1]["text"]
 
 
 @promise("C11")

@@ -25,6 +25,8 @@ async def out(agent: Agent) -> str:
         ("Confirm", "confirm", "Sure?", {"accept": False}, "confirm false"),
         ("Prompt", "prompt", "Your name?", {"accept": True, "text": "Ada"}, "prompt Ada"),
         ("Prompt", "prompt", "Your name?", {"accept": False}, "prompt null"),
+        ("Prompt", "prompt", "Your name?", {"accept": True}, "prompt nobody"),
+        ("Prompt", "prompt", "Your name?", {"accept": True, "text": ""}, "prompt "),
     ],
 )
 async def test_the_action_tells_of_its_dialog(
@@ -36,6 +38,15 @@ async def test_the_action_tells_of_its_dialog(
     handled = await agent.call("handle_dialog", **answer)
     assert (handled["kind"], handled["message"], handled["accepted"]) == (kind, message, answer["accept"])
     assert await out(agent) == outcome
+
+
+async def test_a_prompt_tells_what_it_proposes(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("dialogs.html"))
+    said = await agent.text("click", target='role=button[name="Prompt"]')
+    assert 'dialog: prompt "Your name?", default "nobody"' in said
+    refused = await fails(agent, "dialog_open", "click", target="h1")
+    assert refused.details["default"] == "nobody"
+    await agent.call("handle_dialog", accept=False)
 
 
 @promise("A05")

@@ -84,6 +84,7 @@ async def test_a_form_that_fails_half_way_says_where(agent: Agent, site: PageSer
     refused = await fails(agent, "not_actionable", "fill_form", fields=fields)
     assert "field 2 of 2" in refused.message
     assert refused.details["filled"] == ['textbox "Text"']
+    assert refused.suggestions[-1] == "filled before it: 1 field"
     assert (await believed(agent))["text"] == "Ada"
 
 
@@ -260,3 +261,10 @@ async def test_widgets_that_only_say_they_are_checkboxes(agent: Agent, site: Pag
     for value in (True, True, False):
         await agent.call("fill_form", fields=[{"target": "#dark", "value": value}])
         assert await agent.js("dark.getAttribute('aria-checked')") == str(value).lower()
+
+
+@promise("C08")
+async def test_a_combobox_of_the_page_s_own_is_opened_by_a_click(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<div role=combobox tabindex=0 aria-expanded=false>Red</div>"))
+    failure = await fails(agent, "bad_request", "select_option", target="role=combobox", values=["Blue"])
+    assert "click the option" in failure.suggestions[0]

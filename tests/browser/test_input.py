@@ -320,3 +320,16 @@ async def test_a_row_is_pressed_beside_the_button_in_it(agent: Agent, site: Page
     await agent.call("navigate", url=site.inline(page))
     await agent.call("click", target="#row")
     assert await agent.js("hits") == ["row"]
+
+
+@promise("C07")
+async def test_what_has_no_role_is_called_as_in_the_snapshot(agent: Agent, site: PageServer) -> None:
+    items = (
+        "<div id=a onclick=0>Choose a color</div><div id=b draggable=true>Item</div>"
+        "<div id=c ondragover='event.preventDefault()'>Drop here</div>"
+    )
+    await agent.call("navigate", url=site.inline(items))
+    assert (await agent.text("click", target="#a")).startswith('clicked clickable "Choose a color"')
+    assert (await agent.text("drag", target="#b", to="#c")).startswith(
+        'dragged draggable "Item" onto element "Drop here"'
+    )

@@ -3,6 +3,7 @@
 import pytest
 
 from pilothouse.errors import Failure
+from tests.browser.looking import fails
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -34,11 +35,20 @@ async def test_every_kind_of_waiting(agent: Agent, site: PageServer, wait_until:
     assert arrived["title"] == "Small"
 
 
+@promise("C08")
+async def test_an_empty_address_is_refused_before_anything_happens(agent: Agent) -> None:
+    answer = await agent.ask("navigate", url="")
+    assert answer.text.startswith("bad_request: navigate: url is empty")
+    assert (await agent.call("list_sessions"))["sessions"] == []
+
+
 @promise("A08")
 async def test_a_page_that_never_comes_ends_with_the_deadline(agent: Agent, site: PageServer) -> None:
     with pytest.raises(Failure) as late:
         await agent.call("navigate", url=site.url("hang"), timeout_ms=400)
     assert late.value.code == "timeout"
+    assert late.value.message.endswith("and was given up; the tab is still at about:blank")
+    assert late.value.suggestions == ["try a longer timeout_ms"]
     assert (await agent.call("navigate", url=site.url("small.html")))["title"] == "Small"
 
 
@@ -85,3 +95,42 @@ async def test_a_long_address_is_not_told_whole(agent: Agent, site: PageServer):
         assert url[:100] in error["message"]
         assert len(error["message"]) < 1000
         assert len(str(error["details"])) < 500
+
+
+@promise("A08")
+async def test_the_title_follows_a_single_page_app(agent: Agent, site: PageServer) -> None:
+    """As soon as the page has said it: nobody asks for it anew."""
+    go = "history.pushState({}, '', '/inline?a'); document.title = 'A'"
+    back = "addEventListener('popstate', () => { document.title = 'Back' })"
+    html = f'<title>Start</title><script>{back}</script><button onclick="{go}">Go</button>'
+    await agent.call("navigate", url=site.inline(html))
+    assert '"A"' in await agent.text("click", target="text=Go")
+    assert (await agent.call("list_tabs"))["tabs"][0]["title"] == "A"
+    assert (await agent.call("go_back"))["title"] == "Back"
+    assert (await agent.call("list_tabs"))["tabs"][0]["title"] == "Back"
+    await agent.js("document.head.querySelector('title').firstChild.data = 'By text'; 0")
+    assert (await agent.call("list_tabs"))["tabs"][0]["title"] == "By text"
+    await agent.js("document.head.remove(); document.documentElement.prepend(document.createElement('head')); 0")
+    await agent.js("document.title = 'Anew'; 0")
+    assert (await agent.call("list_tabs"))["tabs"][0]["title"] == "Anew"
+
+
+@promise("A08", "C08")
+async def test_back_to_what_a_form_brought(agent: Agent, site: PageServer) -> None:
+    form = f"<form method=post action='{site.url('echo')}'><button>Send</button></form>"
+    await agent.call("navigate", url=site.inline(form))
+    await agent.call("click", target="text=Send")
+    await agent.call("navigate", url=site.url("small.html"))
+    failure = await fails(agent, "navigation_failed", "go_back")
+    assert "a form brought this page" in failure.message
+    assert "send the form anew" in failure.suggestions[0]
+    assert "error page" in failure.suggestions[1]
+
+
+@promise("A08", "C08", "A20")
+async def test_an_offline_tab_says_so(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("emulate", offline=True)
+    failure = await fails(agent, "navigation_failed", "navigate", url=site.url("form.html"))
+    assert "the tab is offline" in failure.message
+    assert "offline=false" in failure.suggestions[0]

@@ -102,6 +102,8 @@ async def test_errors_say_what_and_where(agent: Agent, site: PageServer) -> None
     thrown = await fails(agent, "page_error", "evaluate_js", expression="const a = 1;\n\nnothing.here(a)")
     assert thrown.message == '"ReferenceError: nothing is not defined"'
     assert thrown.details["line"] == 3
+    first = await fails(agent, "page_error", "evaluate_js", expression="nothing.here")
+    assert first.details == {"line": 1}
     rejected = await fails(agent, "page_error", "evaluate_js", expression="Promise.reject(new Error('no'))")
     assert rejected.message == '"Error: no"'
     assert "odd" in (await fails(agent, "page_error", "evaluate_js", expression="throw 'odd'")).message
@@ -188,3 +190,11 @@ async def test_a_long_blank_script_holds_nobody_up(agent: Agent, site: PageServe
     assert await agent.js("const a = 3;" + "\n" * 20_000 + "a") == 3
     assert await agent.js("(" + " " * 20_000 + "4)") == 4
     assert time.process_time() - began < 1
+
+
+@promise("C07")
+async def test_dates_are_told_as_json_has_them(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    assert await agent.js("new Date(0)") == "1970-01-01T00:00:00.000Z"
+    assert await agent.js("new Set([new Date(0)])") == ["1970-01-01T00:00:00.000Z"]
+    assert await agent.js("new Date('no')") == "Invalid Date"

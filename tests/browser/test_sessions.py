@@ -140,6 +140,23 @@ async def test_nobody_closes_a_session_under_a_persons_hands(sessions: Sessions)
     assert not held.closed
 
 
+@promise("F07")
+async def test_what_a_person_has_in_hand_outlives_its_agent(sessions: Sessions) -> None:
+    """Until they give it back, or leave it alone."""
+    held, left, other = [await sessions.open(OWNER, Options()) for _ in range(3)]
+    for one in (held, left):
+        one.pause.take()
+        one.watched = 1
+    await sessions.close_connection(OWNER[1])
+    assert sessions.every() == [held, left]
+    assert (held.closed, left.closed, other.closed) == (False, False, True)
+    held.pause.give_back()
+    assert sessions.every() == [left]
+    left.watched = 0
+    await until(lambda: not sessions.every())
+    await until(lambda: held.closed and left.closed)
+
+
 @promise("B08")
 async def test_the_sweep_outlives_a_session_it_cannot_close(
     sessions: Sessions, pool: FakePool, monkeypatch: pytest.MonkeyPatch

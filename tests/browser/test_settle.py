@@ -172,3 +172,14 @@ async def test_what_kept_a_form_from_being_sent_is_told_once(agent: Agent, site:
     said = await agent.text("click", target="#send")
     assert "fill out this field" in said.lower() or "who" in said
     assert await agent.text("press_key", key="a") == "pressed a"
+
+
+@promise("A09", "C07")
+async def test_a_request_that_outlasts_the_patience_is_told(agent: Agent, site: PageServer) -> None:
+    ask = "fetch('/slow?ms=4000&key=1').then(() => document.title = 'Done')"
+    await agent.call("navigate", url=site.inline(f'<button onclick="{ask}">Slow</button>'))
+    told = await agent.text("click", target="text=Slow")
+    assert told.startswith('clicked button "Slow" (still open: GET /slow, see wait_for idle)')
+    await agent.call("wait_for", idle=True)
+    assert await agent.js("document.title") == "Done"
+    assert "still open" not in await agent.text("click", target="body")

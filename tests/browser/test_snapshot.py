@@ -159,6 +159,59 @@ async def test_differences(agent: Agent, site: PageServer) -> None:
     assert await look(agent, diff=True) == "(nothing has changed)"
 
 
+@promise("A12")
+async def test_of_rows_with_controls_the_cells_are_told(agent: Agent, site: PageServer) -> None:
+    long = "word " * 20
+    row = f"<tr><td>Ada</td><td></td><td>{long}</td><td><button>Edit</button></td></tr>"
+    rows = f"<tr><th>Name</th><th>A</th><th>B</th><th></th></tr>{row}<tr><td>Eve</td><td>x</td><td>y</td><td></td></tr>"
+    await agent.call("navigate", url=site.inline(f"<p>Intro</p><table>{rows}</table>"))
+    _, _, seen = (await look(agent, interactive=True)).partition("\n")
+    assert 'row: "Ada" | "" | "word word' in seen
+    assert '…" | button "Edit" e1' in seen
+    assert long.strip() not in seen
+    assert "Eve" not in seen
+    assert "Intro" not in seen
+
+
+@promise("A13")
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("low.textContent = 'Saved'", '+ "Saved" (outside the view)'),
+        ("low.firstChild.data = 'Typed'", '+ "Typed" (outside the view)'),
+        ("document.body.append(Object.assign(document.createElement('button'), {textContent: 'Fresh'}))", "Fresh"),
+        ("low.style.color = 'red'", "(1 change outside the view: full, find or scope)"),
+        ("low.remove()", "(1 change outside the view: full, find or scope)"),
+        ("inner.lastChild.textContent = 'Deep'", '+ "Deep" (outside the view)'),
+        ("document.head.append(document.createElement('style'))", "(nothing has changed)"),
+        (
+            "for (const n of [1, 2, 3, 4, 5]) document.body.append(inner.lastChild.cloneNode(true))",
+            "(2 more changes outside the view",
+        ),
+    ],
+)
+async def test_a_change_outside_the_view_is_told(agent: Agent, site: PageServer, change: str, told: str) -> None:
+    inner = "<div id=inner style='height:50px;overflow:auto'><div style='height:900px'></div><p>In</p></div>"
+    html = f"<h1>Top</h1>{inner}<div style='height:3000px'></div><p id=low>Low</p><p>Last</p>"
+    await agent.call("navigate", url=site.inline(html))
+    await look(agent)
+    await agent.js(f"{change}; 0")
+    changed = await look(agent, diff=True)
+    assert told in changed
+    assert "Top" not in changed
+    assert await look(agent, diff=True) == "(nothing has changed)"
+
+
+@promise("A13")
+async def test_an_action_tells_of_its_change_outside_the_view(agent: Agent, site: PageServer) -> None:
+    frame = "<iframe srcdoc=\"<div style='height:3000px'></div><p id=p>x</p>\"></iframe>"
+    go = "<button onclick=\"frames[0].p.textContent = 'Sent'\">Go</button>"
+    await agent.call("navigate", url=site.inline(go + frame))
+    await look(agent)
+    assert '+ "Sent" (outside the view)' in await agent.text("click", target="text=Go", snapshot="diff")
+    assert "looks as before" in await agent.text("click", target="text=Go", button="right", snapshot="diff")
+
+
 @promise("A13")
 async def test_a_difference_keeps_to_its_way_of_looking(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("table.html"))
@@ -190,6 +243,7 @@ async def test_find(agent: Agent, site: PageServer) -> None:
     by_role = await agent.call("find", role="searchbox")
     assert by_role["total"] == 1
     assert (await agent.call("find", text="no such thing"))["hits"] == []
+    assert (await agent.call("find", pattern="^#1234$"))["hits"] == by_text["hits"]
     await fails(agent, "bad_request", "find")
     await fails(agent, "bad_request", "find", pattern="(")
 
@@ -342,3 +396,30 @@ def test_why_a_page_is_shown_whole() -> None:
     now = [f"what is there now, and stays {n}" for n in range(20)]
     seen.lines = [*(f"before {n}" for n in range(10)), *now[10:]]
     assert snapshot._difference(seen, now) == snapshot.WHOLE
+
+
+@promise("A12", "C08")
+async def test_who_finds_nothing_is_told_what_comes_near(agent: Agent, site: PageServer) -> None:
+    html = '<h1>Shop</h1><button>Place order</button><a href=/x>Terms</a><p>He said "hello"</p>'
+    await agent.call("navigate", url=site.inline(html))
+    near = await agent.text("find", text="place ordre")
+    assert near.startswith("0 found; the nearest are below")
+    assert 'button "Place order" e' in near
+    told = await agent.text("find", role="buton")
+    assert "button, heading, link" in told
+    assert (await agent.ask("find", text="nothing like it")).text.startswith("0 found; try")
+    assert (await agent.call("find", pattern='^he said "hello"$'))["total"] == 1
+    assert (await agent.call("find", pattern="^Place$"))["total"] == 0
+
+
+@promise("A12")
+async def test_counts_claim_no_more_than_is_known(agent: Agent, site: PageServer) -> None:
+    row = "<tr><td>${i}</td><td>b</td><td>c</td><td><button>Edit</button></td></tr>"
+    fill = f"<script>for (let i = 0; i < 300; i++) t.insertAdjacentHTML('beforeend', `{row}`)</script>"
+    await agent.call("navigate", url=site.inline(f"<main><table><tbody id=t></tbody></table>{fill}</main>"))
+    assert re.search(r"table 300 rows e\d+ \(\d+\+ controls inside: scope\)", await look(agent, depth=2))
+    assert "(300 controls inside: scope)" in await look(agent, depth=2, full=True)
+    first, second = [await look(agent, budget=400, page=page) for page in (1, 2)]
+    left = [int(re.findall(r"(\d+) more items below", one)[0]) for one in (first, second)]
+    shown = second.count("row: ")
+    assert abs(left[0] - shown - left[1]) < 10

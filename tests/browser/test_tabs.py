@@ -59,6 +59,16 @@ async def test_waiting_may_begin_before_the_click(agent: Agent, site: PageServer
 
 
 @promise("C10")
+async def test_tabs_of_older_actions_are_not_waited_for(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("popup.html"))
+    assert "t2" in await agent.text("click", target="text=Open window")
+    assert "t3" in await agent.text("click", target='text="New tab"')
+    assert await agent.js("1 + 1") == 2  # to look is no action
+    assert (await agent.call("wait_for_new_tab"))["tab"] == "t3"
+    await fails(agent, "timeout", "wait_for_new_tab", timeout_ms=100)
+
+
+@promise("C10")
 async def test_a_blank_window_that_is_written_to(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("popup.html"))
     await agent.call("click", target="text=Open blank")
@@ -139,3 +149,22 @@ async def test_there_is_a_limit(agent: Agent) -> None:
     assert "10 tabs" in limit.message
     await agent.call("close_tab", tab="t10")
     await agent.call("new_tab")
+
+
+@promise("B07", "C08")
+async def test_a_tab_that_could_not_be_opened_is_not_left(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("new_tab", url=site.url("form.html"))
+    await agent.call("switch_tab", tab="t1")
+    failure = await fails(agent, "navigation_failed", "new_tab", url=site.dead_origin)
+    assert "no tab was opened" in failure.suggestions
+    assert (await names(agent), await current(agent)) == (["t1", "t2"], "t1")
+
+
+@promise("A08")
+async def test_the_browser_does_not_try_a_dead_page_again_by_itself(agent: Agent, site: PageServer) -> None:
+    await fails(agent, "navigation_failed", "navigate", url=site.dead_origin)
+    (session,) = agent.gate.own(agent.caller).all()
+    (tab,) = session.tabs
+    shown = tab.document
+    assert not await tab.signal.until(lambda: tab.navigating or tab.document is not shown, 3)

@@ -1,11 +1,16 @@
 """Files given to pages: bytes, or paths inside the declared directories only."""
 
 import base64
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pilothouse.browser import files
+from pilothouse.call import Call
 from tests.browser.looking import fails
+from tests.hostile.conftest import tab_of
 from tests.house import Agent, House
 from tests.promises import promise
 from tests.server import PageServer
@@ -94,3 +99,47 @@ async def test_what_cannot_be_uploaded(agent: Agent, site: PageServer) -> None:
     await fails(agent, "bad_request", "upload_file", target="#one")
     await fails(agent, "bad_request", "upload_file", target="#one", files=[{"name": "a", "data": "not base64!"}])
     await fails(agent, "not_actionable", "upload_file", target="h1", files=[given("a.txt", "x")])
+
+
+@promise("D03", "D08")
+async def test_a_chooser_is_judged_by_its_frame(agent: Agent, site: PageServer, say: Callable[[str], None]) -> None:
+    inner = site.inline("<input id=f type=file name=passport>", other=True)
+    await agent.call("navigate", url=site.inline(f"<h1>Outer</h1><iframe src='{inner}'></iframe>"))
+    await agent.call("click", target="#f")
+    say('[[rules]]\nhost = "localhost"\nwrite = false\n')
+    refused = await fails(agent, "denied", "upload_file", files=[given("a.txt", "1")])
+    assert "localhost" in refused.message
+    say('[[rules]]\nhost = "localhost"\napproval = true\n')
+    answer = await agent.gate.call(Call("upload_file", {"files": [given("a.txt", "1")]}, agent.caller, patience_s=0))
+    assert answer.data["error"]["code"] == "approval_pending"
+    (asked,) = [one for one in agent.gate.approvals.pending() if one["session"] in agent.gate.session_ids(agent.caller)]
+    assert "passport" in str(asked["aims"])
+
+
+@promise("D08")
+async def test_another_chooser_than_was_judged_gets_nothing(
+    agent: Agent, site: PageServer, roots: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await agent.call("navigate", url=site.inline("<input id=one type=file><input id=two type=file>"))
+    await agent.call("click", target="#two")
+    tab = tab_of(agent)
+    second, allowed = tab.file_chooser, files.allowed
+    await agent.call("click", target="#one")
+    (roots / "mine.txt").write_text("1")
+
+    def meanwhile(*args: Any) -> Path:
+        tab.file_chooser = second
+        return allowed(*args)
+
+    monkeypatch.setattr(files, "allowed", meanwhile)
+    refused = await fails(agent, "not_actionable", "upload_file", paths=[str(roots / "mine.txt")])
+    assert refused.details["reason"] == "changed"
+    assert await agent.js("one.files.length + two.files.length") == 0
+
+
+async def test_a_field_outside_the_page_opens_a_chooser(agent: Agent, site: PageServer) -> None:
+    page = """<button onclick="f = document.createElement('input'); f.type = 'file'; f.click()">Attach</button>"""
+    await agent.call("navigate", url=site.inline(page))
+    await agent.call("click", target="button")
+    await agent.call("upload_file", files=[given("a.txt", "1")])
+    assert await agent.js("f.files[0].name") == "a.txt"

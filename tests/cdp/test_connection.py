@@ -61,6 +61,7 @@ async def test_the_deadline_ends_a_call(wire: Wire) -> None:
     with pytest.raises(Failure, match="did not answer") as late:
         await wire.root.send("A.one", timeout=0.01)
     assert late.value.code == "timeout"
+    assert "A.one" not in late.value.message  # which is the browser's word, not a caller's
     wire.push(id=1, result={})  # too late, and nobody minds
 
 

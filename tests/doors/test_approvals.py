@@ -117,6 +117,7 @@ async def test_who_prefers_not_to_wait_comes_again(here: Here, person: httpx.Asy
 
     first = await call()
     ident = error(first, 202, "approval_pending")["details"]["approval"]
+    assert "`pilothouse approvals`, or the dashboard" in error(first, 202, "approval_pending")["suggestions"][0]
     assert first.headers["retry-after"] == "2"
     assert error(await call(), 202, "approval_pending")["details"]["approval"] == ident
     data(await person.post(f"/api/approvals/{ident}", json={"answer": "allow"}))
@@ -333,7 +334,7 @@ async def test_the_clients_user_allows_a_new_domain(here: Here, mode: str):
         for _ in range(2):
             assert outcome(await mcp.call_tool("list_tabs", {"session": session})) == "ok"
     (form,) = callback.shown
-    assert '"new.test", for the rest of this session' in form.message
+    assert "may the agent go to new.test and read it until this session ends?" in form.message
 
 
 @pytest.mark.parametrize("mode", [HANDSHAKE, MODERN])

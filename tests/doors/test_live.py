@@ -77,7 +77,7 @@ async def test_a_session_that_is_not_there(here: Here, do: str):
         "pick": {"tab": "t1"},
         "point": {"tab": "t1", "x": 1, "y": 2},
         "end_pick": {"tab": "t1"},
-        "dialog": {"tab": "t1", "accept": True},
+        "dialog": {"tab": "t1", "number": 1, "accept": True},
         "request": {"tab": "t1", "request": "r1"},
     }
     async with talking(here) as line:

@@ -237,10 +237,12 @@ async def test_a_connection_has_its_own_tools_and_defaults(local: Path, gate: Fa
 
 
 async def test_an_unknown_tool_set_is_told(local: Path) -> None:
-    async with line(local, tools="nonsense") as opened:
-        await opened.initialize()
-        error = (await opened.call("tools/list"))["error"]
-        assert "unknown tool set: nonsense" in error["message"]
+    async with line(local, tools="nonsense,fake_ecko") as opened:
+        for method, params in (("initialize", INITIALIZE), ("tools/list", None)):
+            error = (await opened.call(method, params))["error"]
+            assert "unknown tool set: fake_ecko, nonsense" in error["message"]
+            assert "did you mean fake_echo?" in error["data"]["suggestions"]
+            opened.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
 
 async def test_the_gate_hears_when_a_connection_ends(local: Path, url: str, gate: FakeGate) -> None:

@@ -128,3 +128,13 @@ async def test_the_limits_are_told(person: Neighbour) -> None:
     async with person.agent() as agent:
         told = await agent.text("open_session", browser="extension")
         assert "workers" in told
+
+
+async def test_a_change_is_told_once_and_not_after_the_session(strict: Neighbour, site: PageServer) -> None:
+    async with strict.agent() as agent:
+        await agent.call("navigate", url=site.url("/small.html"))
+        (ident,) = agent.gate.session_ids(agent.caller)
+        border = strict.house.borders.of(ident)
+        assert border
+        assert len(border._followers) == 1
+    assert not border._followers

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from pilothouse.browser.late import ask_again
+from pilothouse.browser.navigate import _failed
 from pilothouse.browser.tab import Tab
 from pilothouse.guard import sluice
 from pilothouse.guard.rules import read_rules
@@ -329,3 +331,35 @@ async def test_a_real_policy_and_a_real_question(tmp_path: Path, site: PageServe
         assert trap.caught == caught
     finally:
         await house.close()
+
+
+@pytest.mark.usefixtures("slow")
+async def test_a_late_yes_does_not_break_into_a_navigation(
+    own: House, one: Agent, site: PageServer, person: Asked, trap: Trap, monkeypatch: pytest.MonkeyPatch
+):
+    """The page has begun to go elsewhere, and nothing was sent for it yet."""
+    await goes(one, site, WAYS["at once"], trap)
+    tab = tab_of(own, one)
+    await is_asked(person, trap)
+    assert await tab.signal.until(lambda: tab.document.unreachable == there(trap), 10)
+    loader, sent = tab.document.loader_id, list[str]()
+    monkeypatch.setattr(tab, "denies", lambda url: True)
+    monkeypatch.setattr(tab.channel, "post", lambda method, **params: sent.append(method))
+    announced = {"loaderId": loader, "request": {"url": there(trap), "method": "GET"}}
+    tab.navigating = True
+    await ask_again(tab, announced)
+    assert sent == []
+    tab.navigating = False
+    await ask_again(tab, announced)
+    assert sent == ["Page.reload"]
+    monkeypatch.undo()
+    tab.navigating = False
+
+
+async def test_who_failed_elsewhere_is_not_told_of_a_question(own: House, one: Agent, site: PageServer) -> None:
+    await one.call("navigate", url=at(site, "a.test"))
+    tab = tab_of(own, one)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tab._home.intercept, "asking", lambda channel: "http://new.test/")
+        assert _failed(tab, "http://new.test/#part", "net::ERR_FAILED", None).code == "approval_pending"
+        assert _failed(tab, "http://a.test:1/", "net::ERR_FAILED", None).code == "navigation_failed"

@@ -461,7 +461,10 @@ async def test_everything_ends_with_the_session(approvals: Approvals):
     await approvals.answer(ticket.details["approval"], "allow")
     (waiting,) = await asked(approvals, other(tool="press_key"))
     kept = await pending_error(approvals, other(tool="drag"))
+    (grant,), told = approvals.grants(), list[dict[str, Any]]()
+    approvals.follow(told.append)
     approvals.session_closed("s1")
+    assert {"kind": "revoked", "id": grant["id"]} in told
     await denied(waiting, "session was closed")
     assert (approvals.grants(), approvals.pending()) == ([], [])
     with pytest.raises(Failure):
@@ -479,7 +482,10 @@ async def test_everything_ends_with_the_key(approvals: Approvals):
     (waiting,) = await asked(approvals, other(tool="press_key"))
     approvals.key_revoked("another")
     assert (len(approvals.grants()), len(approvals.pending())) == (1, 1)
+    (grant,), told = approvals.grants(), list[dict[str, Any]]()
+    approvals.follow(told.append)
     approvals.key_revoked("default")
+    assert {"kind": "revoked", "id": grant["id"]} in told
     await denied(waiting, "key was revoked")
     assert (approvals.grants(), approvals.pending()) == ([], [])
     await pending_error(approvals, placeless)
@@ -589,6 +595,16 @@ async def test_much_is_shown_quickly_and_not_kept(approvals: Approvals):
 def test_a_secret_that_is_cut_is_redacted_first():
     token = f"ghp_{'a1B2' * 9}"
     assert token[:20] not in json.dumps(big(text="x" * 1990 + f" {token}").shown(0))
+
+
+def test_a_script_is_shown_as_it_runs():
+    """Line breaks that only script knows are seen, a long one is shown whole, and what is cut is counted."""
+    shown = big(expression="// looks\rsteal()", function="x" * 20_000, text="y" * 9_000).shown(0)["args"]
+    assert shown["expression"] == "// looks\nsteal()"
+    assert shown["function"] == "x" * 20_000
+    assert shown["text"] == "y" * 2_000 + "… (7,000 more characters, not shown)"
+    steps = [{"tool": "evaluate_js", "args": {"expression": "z" * 20_000}}]
+    assert big(steps=steps).shown(0)["args"]["steps"] == steps
 
 
 def test_which_secret_would_be_typed_is_shown():

@@ -40,7 +40,7 @@ async def test_one_yes_is_enough_for_the_host():
 
     asking = Asking()
     _, border = opened(ByHand([], ask=["new.test"]), Slow())
-    open_ones = [asyncio.ensure_future(asking.judged(border, "tab", url)) for url in answers]
+    open_ones = [asyncio.ensure_future(asking.judged(border, f"tab of {url}", url)) for url in answers]
     waits = asyncio.ensure_future(asking.answered(border, "new.test", 81))
     await asyncio.sleep(0)
     first.set()
@@ -59,3 +59,38 @@ async def test_a_no_ends_the_wait():
     assert refusal
     assert refusal.why == "a person said no"
     assert border.asks_about("new.test", 81)
+
+
+async def test_a_tab_waits_for_one_document():
+    """A page that goes from place to place leaves no questions behind; going back to one asks anew."""
+    withdrawn: list[str] = []
+
+    class Waiting(Person):
+        async def __call__(self, question: Question, decision: Decision) -> None:
+            try:
+                await super().__call__(question, decision)
+            except asyncio.CancelledError:
+                withdrawn.extend(question.urls)
+                raise
+
+    asking, person = Asking(), Waiting("wait")
+    _, border = opened(ByHand([], ask=["one.test", "two.test"]), person)
+    one, two = "http://one.test/", "http://two.test/"
+    judged = []
+    for url in (one, two, one):
+        judged.append(asyncio.ensure_future(asking.judged(border, "tab", url)))
+        await asyncio.wait_for(person.heard.wait(), 5)
+        person.heard.clear()
+    others = asyncio.ensure_future(asking.judged(border, "another", two))
+    await asyncio.wait_for(person.heard.wait(), 5)
+    assert withdrawn == [one, two]
+    for refused in await asyncio.gather(*judged[:2]):
+        assert refused
+        assert "went elsewhere" in refused.why
+    assert asking.about("tab") == one
+    asking.left("tab")
+    refused = await judged[2]
+    assert refused
+    assert asking.about("tab") == ""
+    person.go.set()
+    assert await others is None, "the question of another tab was not touched"

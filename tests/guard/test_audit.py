@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,27 @@ async def test_chain_goes_on_across_files_and_restarts(tmp_path: Path):
     assert not chain.verify(files[:2] + files[3:]).whole
 
 
+@promise("F07")
+@pytest.mark.parametrize("look", [lambda log: log.after_number(2, 100), lambda log: log.before_number(0, 100)[2:]])
+async def test_a_log_that_rotates_while_it_is_read_has_no_gap(
+    log: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: Callable[[Audit], list[dict[str, Any]]]
+):
+    """Whoever missed something asks for what follows, and takes what comes for all of it."""
+    await act(log, 5)
+    listed = chain.files
+
+    def rotated_then(path: Path) -> list[Path]:
+        monkeypatch.setattr(chain, "files", listed)
+        found = listed(path)
+        path.rename(chain.rotated_name(path, 11))
+        lines = chain.rotated_name(path, 11).read_bytes().splitlines(keepends=True)
+        path.write_bytes(chain.seal({"n": 12, "event": "note", "time": ""}, chain.unseal(lines[-1])["hash"])[0])  # type: ignore[index]
+        return found
+
+    monkeypatch.setattr(chain, "files", rotated_then)
+    assert [one["n"] for one in look(log)] == list(range(3, 13))
+
+
 async def test_half_a_line_after_a_crash_is_named_and_passed(tmp_path: Path):
     log = Audit(tmp_path)
     await act(log)
@@ -243,3 +265,11 @@ async def test_a_token_longer_than_the_line_is_redacted_before_it_is_cut(log: Au
     (line,) = log.tail(1)
     assert claims[:20] not in json.dumps(line)
     assert "characters)" in line["args"]["target"]
+
+
+async def test_keys_that_write_are_not_in_the_log(log: Audit) -> None:
+    """A password typed key by key could be read there."""
+    for key in ("h", "Shift+H", "Enter", "Control+a", "Shift+Tab"):
+        await log.before(question(Access.WRITE, "press_key", key=key))
+    told = [one["args"]["key"] for one in log.tail(5)]
+    assert told == ["(1 character)", "(1 character)", "Enter", "Control+a", "Shift+Tab"]

@@ -7,7 +7,9 @@ import pytest
 from pilothouse.errors import Failure
 from pilothouse.guard import border as module
 from pilothouse.guard.border import PAGE, Border, Borders
-from pilothouse.guard.policy import Decision, Question
+from pilothouse.guard.keepers import Keepers
+from pilothouse.guard.policy import Decision, Policy, Question
+from pilothouse.guard.rules import read_rules
 from tests.guard.views import ByHand
 from tests.promises import promise
 
@@ -147,7 +149,7 @@ async def test_whether_a_person_has_to_say_yes_first():
     assert border.asks_about("new.test", 80)
     unasked = border.unasked("http://new.test/a")
     assert unasked
-    assert unasked.why == "nobody has said yes to http://new.test/a"
+    assert unasked.why == "nobody has said yes to new.test"
     for url in ("http://good.test/", "http://evil.test/", "data:,x"):
         assert not border.asks(url)
         assert border.unasked(url) is None
@@ -156,3 +158,51 @@ async def test_whether_a_person_has_to_say_yes_first():
     assert not border.asks("https://new.test/b")
     assert not border.asks_about("new.test", 443)
     assert border.asks_about("new.test", 8080), "that is another domain"
+
+
+def held_to(text: str, keepers: Keepers | None = None) -> tuple[Policy, Border]:
+    """A border of a real policy, and a person who says yes."""
+    policy = Policy(read_rules(text), keepers=keepers)
+    borders = Borders(policy.view, Person())
+    policy.on_change(borders.changed)
+    return policy, borders.open("s1", caller="agent", browser="isolated", mode="auto")
+
+
+CAREFUL = 'template = "careful"\n'
+NOT_443 = CAREFUL + '[[rules]]\nhost = "h.test:443"\nread = false\n'
+
+
+async def test_a_yes_to_one_port_opens_no_other_that_a_rule_denies():
+    policy, border = held_to(NOT_443)
+    assert await border.document("http://h.test/") is None
+    assert border.host("h.test", 80) is None
+    assert border.host("h.test", 443)
+    policy.replace(read_rules(CAREFUL))
+    assert border.host("h.test", 443) is None, "one yes is for the site, as it is shown"
+    policy.replace(read_rules(NOT_443))
+    assert border.host("h.test", 443), "and a rule that comes later closes that port alone"
+    assert border.host("h.test", 80) is None
+
+
+async def test_a_yes_opens_no_keeper_of_browsers():
+    keepers = Keepers()
+    keepers.replace(["https://grid.test/"])
+    _, border = held_to(CAREFUL, keepers)
+    assert await border.document("http://grid.test/") is None
+    assert border.host("grid.test", 443)
+
+
+@pytest.mark.parametrize(
+    ("url", "port", "domain"),
+    [("http://odd.test:443/", 443, "odd.test:443"), ("https://odd.test:80/", 80, "odd.test:80")],
+)
+async def test_an_odd_port_is_admitted_and_expelled_as_it_was_shown(url: str, port: int, domain: str):
+    _, border = held_to(CAREFUL)
+    assert border.asks_about("odd.test", port)
+    assert await border.document(url) is None
+    assert border.host("odd.test", port) is None
+    assert not border.asks_about("odd.test", port)
+    assert border.host("odd.test", 523 - port), "the yes was for that port"
+    border.expel(domain)
+    assert border.host("odd.test", port)
+    assert border.asks(url)

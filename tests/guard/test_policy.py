@@ -217,7 +217,7 @@ def test_other_schemes_only_if_listed(url: str):
     for text in ("", 'default = "allow"', '[[rules]]\nhost = "http://data"'):
         (said,) = ask(text, url, Access.READ)
         assert said.verdict == "deny"
-        assert said.line == f'[[rules]]\nhost = "{scheme}:"'
+        assert said.line == f'[[rules]]\nhost = "{"data:" if scheme == "data" else "chrome://version"}"'
     assert ask(said.line, url, Access.READ)[0].verdict == "allow"
     assert ask(f"{said.line}\nread = false", url, Access.READ)[0].verdict == "deny"
     if scheme == "chrome":
@@ -366,12 +366,12 @@ def test_addresses_of_names():
     text = '[[rules]]\nhost = "intra.test:8080"\n[[rules]]\nhost = "10.9.9.9"\n[[rules]]\nhost = "*.corp.test"\n'
     for template, may in (("sandbox", True), ("readonly", True), ("careful", False), ("locked", False)):
         view = Policy(read_rules(f'template = "{template}"\n{text}')).view("isolated", "auto")
-        assert (view.address("rebinding.test", private) is None) == may
-        assert (view.address("rebinding.test", ip_address("::ffff:127.0.0.1")) is None) == may
-        assert view.address("rebinding.test", public) is None
+        assert (view.address("rebinding.test", private, 80) is None) == may
+        assert (view.address("rebinding.test", ip_address("::ffff:127.0.0.1"), 80) is None) == may
+        assert view.address("rebinding.test", public, 80) is None
         for listed in ("intra.test", "a.corp.test"):
-            assert view.address(listed, private) is None
-        assert view.address("rebinding.test", ip_address("10.9.9.9")) is None
+            assert view.address(listed, private, 80) is None
+        assert view.address("rebinding.test", ip_address("10.9.9.9"), 80) is None
 
 
 def test_lists_of_pages_are_kept_apart():
@@ -431,3 +431,11 @@ def test_a_decision_costs_little():
             policy.weigh(msgspec.structs.replace(question))
         best = min(best, (time.perf_counter() - began) / 50)
     assert best < 0.001  # seconds
+
+
+def test_each_rule_that_wants_it_is_asked():
+    """A yes to one rule is none to another."""
+    text = "".join(f'[[rules]]\nhost = "{host}"\napproval = true\n' for host in ("a.test", "bank.test"))
+    urls = ("https://a.test/", "https://a.test/other", "https://bank.test/")
+    said = Policy(read_rules(text)).weigh(Question("key", "s", "click", Access.WRITE, {}, urls=urls))
+    assert [(one.verdict, one.rule) for one in said] == [("ask", "rule a.test"), ("ask", "rule bank.test")]

@@ -346,3 +346,11 @@ def test_a_long_list_is_read_in_no_time():
     began = time.process_time()
     assert len(read_rules(rules).rules) == 2000
     assert time.process_time() - began < 3
+
+
+def test_a_file_of_windows_is_replaced_by_its_version(tmp_path: Path):
+    """A page's text field has one way to end lines; the file keeps its own."""
+    book = Rulebook(tmp_path / "policy.toml")
+    book.path.write_bytes(b'# mine\r\nmode = "auto"\r\n')
+    book.put('# ours\nmode = "ask"\n', version=told(book, book.read())["version"])
+    assert book.path.read_bytes() == b'# ours\r\nmode = "ask"\r\n'

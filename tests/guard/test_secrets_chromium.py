@@ -212,3 +212,50 @@ async def test_nobody_finds_a_secret_by_guessing_how_it_begins(agent: Agent, sit
     assert problem.code == "timeout"
     assert (await agent.call("wait_for", gone="a-visible-v", timeout_ms=5000))["met"] == "gone"
     assert (await agent.call("wait_for", text="visible", timeout_ms=5000))["met"] == "text"  # shown elsewhere too
+
+
+ECHO = """<p>got Tr0ub4dor &amp; "3" &lt;x&gt;/é now</p><p>got Tea</p><button>got a-visible-value-1</button>
+<label>about a-visible-value-1 <input></label>"""
+
+
+@pytest.mark.usefixtures("secrets")
+@pytest.mark.parametrize("guess", ["got Tr0u", "got T", "r0ub4dor", "<x>/é now", "got Tr0x"])
+async def test_nor_with_words_around_the_guess(agent: Agent, site: PageServer, guess: str):
+    await agent.call("navigate", url=site.inline(ECHO))
+    shown = guess == "got T"  # "got Tea" is
+    for tool, args in (("wait_for", {"text": guess}), ("wait_for_text", {"text": guess}), ("wait_for", {"target": f"text={guess}"}),
+                       ("wait_for_element", {"target": f"text={guess}"})):  # fmt: skip
+        answer = await agent.ask(tool, **args, timeout_ms=5000 if shown else 700)
+        assert answer.failed is not shown, (tool, args)
+    if not shown:
+        assert (await agent.call("wait_for", gone=guess, timeout_ms=5000))["met"] == "gone"
+        assert (await agent.call("wait_for", gone=f"text={guess}", timeout_ms=5000))["met"] == "gone"
+        assert (await refusal(agent, "hover", target=f"text={guess}")).code == "not_found"
+
+
+@pytest.mark.usefixtures("secrets")
+async def test_nor_by_the_name_of_a_thing(agent: Agent, site: PageServer):
+    await agent.call("navigate", url=site.inline(ECHO))
+    for target in ("label=about a-v", "label=about a-x", 'role=button[name="got a-visible-value-1"]',
+                   "role=button[name=/got a-v/]", "role=button[name=/got a-x/]"):  # fmt: skip
+        failure = await refusal(agent, "hover", target=target)
+        assert (failure.code, failure.details["candidates"]) == ("not_found", []), target
+    for target in ("label=about", "text=got", "role=button[name=/^got/]"):
+        assert not (await agent.ask("hover", target=target)).failed, target
+
+
+@pytest.mark.usefixtures("secrets")
+async def test_nor_in_addresses_and_logs(agent: Agent, site: PageServer):
+    await agent.call("navigate", url=site.inline("<p>x</p>"))
+    await agent.js("history.replaceState(0, '', '#got-a-visible-value-1')")
+    await agent.js("console.log('got a-visible-value-1'); fetch('/x?q=got-a-visible-value-1').catch(() => 0)")
+    assert (await refusal(agent, "wait_for_url", url="*got-a-vis*", timeout_ms=700)).code == "timeout"
+    assert (await agent.call("wait_for_url", url="*#got-*", timeout_ms=5000))["met"] == "url"
+    assert (await agent.call("get_console_logs", pattern="got a-vis"))["total"] == 0
+    assert (await agent.call("get_console_logs", pattern="got"))["total"] == 1
+    assert (await agent.call("get_network_log", url_pattern="q=got-a-vis"))["total"] == 0
+    assert (await agent.call("get_network_log", url_pattern="q=got-"))["total"] == 1
+    for pattern, stopped in (("*q=got-a-vis*", False), ("*q=got-*", True)):
+        await agent.call("block_url", pattern=pattern)
+        said = await agent.js("fetch('/x?q=got-a-visible-value-1').then(() => 'went', () => 'stopped')")
+        assert said == ("stopped" if stopped else "went")

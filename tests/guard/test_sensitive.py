@@ -322,3 +322,23 @@ def test_a_refusal_is_what_is_pressed():
     assert risk(asked("click", button("Cancel"), pay)) == "high"
     assert risk(asked("drag", button("×"), button("🗑"))) == "medium"
     assert risk(asked("click", button("💳 Close"))) == "high"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Submit payment", "Close my account", "Delete all", "Delete all messages", "Delete all files", "Remove all",
+     "Alle löschen", "Alle Nachrichten löschen", "Bid $100", "Bid 100 €", "Send 0.5 BTC", "Wipe device", "One-click order",
+     "Konto schließen", "Tout supprimer", "全部删除"],
+)  # fmt: skip
+def test_what_costs_money_or_ends_all_of_something_is_asked_about(name: str):
+    assert risk(asked("click", button(name))) == "high"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Close", "Close dialog", "Delete draft", "Remove filter", "Show all", "Select all", "Clear all", "Archive all",
+     "Send message", "Send 2 messages", "Send to all", "Order by price", "Bid history", "View all bids", "Account",
+     "Payment methods", "Submit", "Remove device", "Wiped $5", "Send feedback in 2 minutes", "Alle anzeigen"],
+)  # fmt: skip
+def test_and_what_only_sounds_alike_is_not(name: str):
+    assert risk(asked("click", button(name))) != "high"

@@ -1,5 +1,7 @@
 """What would pay or delete is asked about, however a page names it and however an agent spells it."""
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -169,3 +171,157 @@ async def aim_kind(agent: Agent, target: str) -> str:
     held = Held(Pointing((target,)))
     await held.look(tab)
     return held.sights[0].kind
+
+
+SENDS = FORM.format("<input autocomplete=cc-number><button style='width:300px;height:60px'>Continue</button>")
+
+
+@promise("A09")
+async def test_a_drag_is_judged_like_a_press(agent: Agent, site: PageServer) -> None:
+    """Pages press what the pointer leaves, too."""
+    await agent.call("navigate", url=site.inline(SENDS))
+    assert await said(agent, "drag", target="button", dx=1) == "approval_pending"
+
+
+@promise("A09")
+async def test_a_drag_is_no_click(agent: Agent, site: PageServer) -> None:
+    page = SENDS.replace(" autocomplete=cc-number", "")
+    await agent.call("navigate", url=site.inline(page))
+    await agent.call("drag", target="button", dx=20)
+    assert await agent.js("document.title") == ""
+    stops = page.replace("<button", "<button onmousemove='document.title || alert(1)'")
+    await agent.call("navigate", url=site.inline(stops))
+    await agent.ask("drag", target="button", dx=20)  # a dialog breaks it off, and it lets go where it began
+    await agent.call("handle_dialog", accept=True)
+    assert await agent.js("document.title") == ""
+
+
+OPENS = """<button id=a onclick="document.title += '.'; later.showModal()">More</button>
+<dialog id=later><button onclick="document.title = 'sent'">{}</button></dialog>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "code", "title"),
+    [
+        ("Delete account", "Enter", "approval_denied", "."),
+        ("Delete account", "Space", "approval_denied", "."),
+        ("Show all", "Enter", "ok", "sent"),
+    ],
+)
+async def test_keys_pressed_again(agent: Agent, site: PageServer, name: str, key: str, code: str, title: str) -> None:
+    """The first press gives the focus to something else."""
+    await agent.call("navigate", url=site.inline(OPENS.format(name)))
+    await agent.js("a.focus()")
+    assert await said(agent, "press_key", key=key, count=2) == code
+    assert await agent.js("document.title") == title
+
+
+async def test_keys_pressed_again_stop_at_a_dialog(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<button id=a onclick='alert(1)'>More</button>"))
+    await agent.js("a.focus()")
+    assert "pressed Enter once, not 3 times" in await agent.text("press_key", key="Enter", count=3)
+    await agent.call("handle_dialog", accept=True)
+
+
+OVER = """
+<button id=a style='position:fixed;left:0;top:0;width:200px;height:60px'
+  onclick="document.title += '.'; a.textContent = '{}'">More</button>"""
+
+
+@pytest.mark.parametrize(("name", "code", "title"), [("Delete account", "approval_denied", "."), ("Less", "ok", "..")])
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("double_click", {"target": "#a"}),
+        ("click", {"target": "#a", "count": 2}),
+        ("click_at", {"x": 50, "y": 30, "count": 2}),
+    ],
+)
+async def test_a_point_pressed_again(
+    agent: Agent, site: PageServer, tool: str, args: dict[str, Any], name: str, code: str, title: str
+) -> None:
+    await agent.call("navigate", url=site.inline(OVER.format(name)))
+    assert await said(agent, tool, **args) == code
+    assert await agent.js("document.title") == title
+
+
+SENT = "document.title = 'sent'"
+CARD = "<label>Card number <input autocomplete=cc-number></label>"
+
+
+@pytest.mark.parametrize(
+    ("html", "asked"),
+    [
+        (FORM.format(CARD + f'<button type=button onclick="{SENT}">Go on</button>'), True),  # of that form
+        (f'<div>{CARD}<button onclick="{SENT}">Go on</button></div>', True),  # no form, one box
+        (f'{CARD}<div><button onclick="{SENT}">Go on</button></div>', True),
+        (f'<form>{CARD}<button>Pay</button></form><div><button onclick="{SENT}">Show more</button></div>', False),
+        (f'<nav><button onclick="{SENT}">Show more</button></nav><main>{CARD}</main>', False),
+        (f'<form>{CARD}</form><form onsubmit="{SENT}; return false"><button>Go on</button></form>', False),
+    ],
+)
+async def test_a_cards_field_counts_for_what_sends_it(agent: Agent, site: PageServer, html: str, asked: bool) -> None:
+    target = "role=button[name=/Go on|Show more/]"
+    assert await is_asked(agent, site, html, "click", target=target) is asked
+
+
+@pytest.mark.parametrize(
+    "moves",
+    ["card.focus()", "document.querySelector('iframe').focus()", "a.blur()", "card.select()"],
+)
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("type_text", {"target": "#a", "text": "4"}),
+        ("slow_type", {"target": "#a", "text": "4", "delay_ms": 0}),
+        ("fill_form", {"fields": [{"target": "#a", "value": "4"}]}),
+    ],
+)
+async def test_a_field_that_gives_the_focus_away(
+    agent: Agent, site: PageServer, tool: str, args: dict[str, Any], moves: str
+) -> None:
+    page = f"""<input id=a onfocus="{moves}"><input id=card autocomplete=cc-number><iframe srcdoc="<input>"></iframe>"""
+    await agent.call("navigate", url=site.inline(page))
+    assert await said(agent, tool, **args) == "not_actionable"
+    assert await agent.js("a.value + card.value") == ""
+
+
+async def test_a_paragraph_of_a_text_that_is_edited_in_place(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<div contenteditable><p id=a>old</p><p>rest</p></div>"))
+    assert await said(agent, "type_text", target="#a", text="new") == "ok"
+    assert await agent.js("document.body.innerText.includes('new') && document.body.innerText.includes('rest')")
+
+
+@promise("D08")
+async def test_a_yes_that_is_taken_back_while_another_is_waited_for(
+    agent: Agent, site: PageServer, say: Callable[[str], None]
+) -> None:
+    """Two rules, two questions: the first is granted, and revoked before the second is answered."""
+    inner = site.inline("<button onclick='this.textContent = 1'>Inner</button>", other=True)
+    await agent.call("navigate", url=site.inline(f"<button id=o>Outer</button><iframe src='{inner}'></iframe>"))
+    await agent.call("wait_for", text="Inner")
+    say("".join(f'[[rules]]\nhost = "{host}"\napproval = true\n' for host in ("127.0.0.1", "localhost")))
+    approvals = agent.gate.approvals
+
+    async def asked(rule: str) -> str:
+        """The id of the open question."""
+        heard = asyncio.Event()
+        forget = approvals.follow(lambda event: heard.set())
+        while not (found := [one["id"] for one in approvals.pending() if one["rule"] == rule]):
+            await asyncio.wait_for(heard.wait(), 10)
+            heard.clear()
+        forget()
+        return found[0]
+
+    first = asyncio.ensure_future(agent.ask("click", target="#o"))
+    await approvals.answer(await asked("rule 127.0.0.1"), "allow", "session")
+    assert not (await first).failed
+    second = asyncio.ensure_future(agent.ask("click", target="text=Inner"))
+    question = await asked("rule localhost")
+    (grant,) = [one["id"] for one in approvals.grants() if one["session"] in agent.gate.session_ids(agent.caller)]
+    approvals.revoke(grant)
+    await approvals.answer(question, "allow", "once")
+    answer = await second
+    assert answer.failed
+    assert answer.data["error"]["code"] == "approval_denied"
+    assert "taken back" in answer.text

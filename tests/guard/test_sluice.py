@@ -45,7 +45,7 @@ class Without(Opened):
     def host(self, host: str, port: int) -> str | None:
         return "a rule says so" if host in self.hosts else None
 
-    def address(self, host: str, address: Address) -> str | None:
+    def address(self, host: str, address: Address, port: int) -> str | None:
         return f"{host} is at {address}" if str(address) in self.addresses else None
 
 

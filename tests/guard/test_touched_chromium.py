@@ -52,6 +52,8 @@ async def test_cookies_of_a_site_that_may_not_be_changed(agent: Agent, site: Pag
     await fails(agent, "denied", "set_cookie", name="x", value="1")
     await agent.call("set_cookie", name="x", value="1", domain="bank.test")  # that host alone
     assert await cookies(agent) == {"shop.test", "x"}
+    told = await agent.text("get_cookies", name="intra.test")
+    assert "no cookies; 1 left out: the rules keep those of intra.test from this session" in told
     assert (await agent.call("delete_cookies", all=True))["deleted"] == 2
     say("")
     assert await cookies(agent) == {"bank.test", "intra.test"}

@@ -5,6 +5,7 @@ from typing import Any
 
 from pilothouse.guard.address import Address, authority
 from pilothouse.guard.domains import read_domains
+from pilothouse.guard.patterns import place_of
 from pilothouse.guard.policy import Decision, Verdict
 from pilothouse.guard.view import Hosts, Watch
 
@@ -47,7 +48,7 @@ class ByHand:
         listed = any(one.admit(host, port) for one in self.lists.values())
         return None if listed or self._verdict(host) == "allow" else f"no rule allows {host}"
 
-    def address(self, host: str, address: Address) -> str | None:
+    def address(self, host: str, address: Address, port: int) -> str | None:
         return f"{address} is private" if str(address) in self.private else None
 
     def named(self, host: str) -> bool:
@@ -60,7 +61,9 @@ class ByHand:
             return Decision("allow" if listed else "deny", "schemes", why="" if listed else f"{scheme}: is not listed")
         host, _ = authority(url)
         verdict = self._verdict(host)
-        return Decision(verdict, f"the rule for {host}", why=f"{host} is not allowed" if verdict == "deny" else "")
+        place = place_of(url) if verdict == "ask" else None
+        why = f"{host} is not allowed" if verdict == "deny" else ""
+        return Decision(verdict, f"the rule for {host}", why=why, once_for=place.domain if place else "")
 
     def change(self, url: str) -> Decision:
         return self.document(url)

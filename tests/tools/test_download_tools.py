@@ -43,6 +43,29 @@ async def test_each_one_is_answered_once(agent: Agent, site: PageServer) -> None
     assert "start one first" in failure.suggestions[0]
 
 
+async def test_what_older_actions_brought_is_not_waited_for(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("download.html"))
+    (session,) = agent.gate.own(agent.caller).all()
+    downloads = session.context.downloads
+    for count, target in enumerate(("text=Made in the page", "text=Note"), 1):
+        await agent.call("click", target=target)
+        assert await downloads.signal.until(lambda: [one.state for one in downloads.all()] == ["completed"] * count, 20)  # noqa: B023
+    await agent.call("click", target="text=Report")
+    assert (await agent.call("wait_for_download"))["name"] == "report.bin"
+    await agent.call("click", target="h1")
+    await fails(agent, "timeout", "wait_for_download", timeout_ms=100)
+
+
+async def test_an_older_one_that_is_under_way_may_still_end(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("download.html"))
+    await agent.call("click", target="text=Endless")
+    await agent.call("click", target="h1")
+    failure = await fails(agent, "timeout", "wait_for_download", timeout_ms=100)
+    assert "1 under way" in failure.message
+    await agent.call("click", target="text=Note")
+    assert (await agent.call("wait_for_download"))["name"] == "note.txt"
+
+
 async def test_one_that_does_not_end(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("download.html"))
     await agent.call("click", target="text=Endless")

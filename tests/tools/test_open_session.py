@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from pilothouse.errors import Failure
-from tests.house import Agent
+from tests.house import Agent, House
 from tests.promises import promise
 from tests.server import PageServer
 
@@ -91,7 +91,7 @@ async def test_sessions_are_listed_with_what_they_are(agent: Agent) -> None:
     asked = agent.caller.defaults
     assert listed == {
         "session": opened["session"], "browser": asked.browser, "profile": asked.profile, "tabs": ["about:blank"],
-        "age_s": listed["age_s"], **({"limits": opened["limits"]} if "limits" in opened else {}),
+        "mode": "auto", "allowed_domains": [], "age_s": listed["age_s"], **({"limits": opened["limits"]} if "limits" in opened else {}),
     }  # fmt: skip
     assert 0 <= listed["age_s"] < 60
     assert await agent.js("[innerWidth, innerHeight]") == [640, 480]
@@ -102,3 +102,16 @@ async def test_a_handle_that_is_nobodys(agent: Agent) -> None:
     failure = await refused(agent, "get_page_state", session="sAAAAAAAAAAAAAAAAAAAAAA")
     assert failure.code == "not_found"
     assert "open one with open_session" in failure.suggestions[-1]
+
+
+async def test_sessions_are_told_apart_in_the_list(house: House, site: PageServer) -> None:
+    async with house.agent() as agent:
+        plain = (await agent.call("open_session"))["session"]
+        narrow = await agent.call("open_session", mode="readonly", allowed_domains=["127.0.0.1"])
+        await agent.call("navigate", url=site.url("small.html"), session=plain)
+        first, second = (await agent.text("list_sessions")).splitlines()
+        assert first.startswith(f"{plain} isolated 1 tab, ")
+        assert first.endswith(f"s old: {site.url('small.html')}")
+        assert second.startswith(f"{narrow['session']} isolated readonly only 127.0.0.1 1 tab, ")
+        listed = (await agent.call("list_sessions"))["sessions"]
+        assert [(one["mode"], one["allowed_domains"]) for one in listed] == [("auto", []), ("readonly", ["127.0.0.1"])]

@@ -2,9 +2,11 @@
 nothing."""
 
 import asyncio
+import io
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from pilothouse.browser.tab import Tab
 from tests.house import Agent, House
@@ -112,3 +114,73 @@ async def test_highlight(agent: Agent, site: PageServer):
     assert told == {"role": "button", "name": "Save"}
     assert (await agent.ask("screenshot")).images[0].data != before
     assert "here" not in await agent.text("get_page_state")  # no snapshot reads it
+
+
+ABOVE = """<!doctype html><title>Above</title><style>
+body { margin: 0; background: white } ::backdrop { background: blue }
+dialog, [popover] { margin: 0; inset: 0; width: 600px; height: 300px; border: 0; padding: 0; background: white }
+button { position: absolute; left: 100px; top: 100px; width: 200px; height: 40px }
+dialog button { background: white; border: 0 }
+</style>"""
+MODAL = (
+    ABOVE
+    + """<dialog id=box><button id=it onclick="document.title='heard'">Next</button><input id=field></dialog>
+<script>box.showModal(); field.focus()</script>"""
+)
+POPOVER = (
+    ABOVE
+    + """<div popover id=box><button id=it onclick="document.title='heard'">Next</button><input id=field></div>
+<script>box.showPopover(); field.focus()</script>"""
+)
+
+
+def is_framed(picture: bytes) -> bool:
+    """Whether the frame around the button is drawn, in either of its colours."""
+    red, green, blue = Image.open(io.BytesIO(picture)).convert("RGB").getpixel((98, 120))  # type: ignore[misc]
+    return max(abs(red - 0xC2), abs(green - 0x18), abs(blue - 0x5B)) < 40 or blue > red + 100
+
+
+async def framed(agent: Agent) -> bool:
+    return is_framed((await agent.ask("screenshot", format="png")).images[0].data)
+
+
+@pytest.mark.parametrize(("page", "is_open"), [(MODAL, ":modal"), (POPOVER, ":popover-open")])
+async def test_a_frame_lies_above_everything(agent: Agent, site: PageServer, page: str, is_open: str):
+    await agent.call("navigate", url=site.inline(page))
+    before = (await agent.call("get_page_state"))["snapshot"]
+    assert not await framed(agent)
+    await agent.call("highlight", target="#it", label="here", time_ms=60_000)
+    assert await framed(agent)
+    state = f"[box.matches('{is_open}'), document.activeElement.id, document.querySelectorAll(':modal').length]"
+    assert await agent.js(state) == [True, "field", int(is_open == ":modal")]
+    assert (await agent.call("get_page_state"))["snapshot"] == before
+    await agent.call("click", target="#it")  # it is in nobody's way
+    assert await agent.js("document.title") == "heard"
+
+
+async def test_a_frame_brings_no_backdrop_along(agent: Agent, site: PageServer):
+    await agent.call("navigate", url=site.inline(ABOVE + "<button id=it>Next</button>"))
+    await agent.call("highlight", target="#it", time_ms=60_000)
+    shot = Image.open(io.BytesIO((await agent.ask("screenshot", format="png")).images[0].data)).convert("RGB")
+    assert shot.getpixel((700, 500)) == (255, 255, 255)
+
+
+@pytest.mark.parametrize(("page", "is_open"), [(MODAL, ":modal"), (POPOVER, ":popover-open")])
+async def test_what_lies_above_the_page_is_pointed_at(
+    house: House, agent: Agent, site: PageServer, page: str, is_open: str
+):
+    """It stays open, and does not hear of it."""
+    await agent.call("navigate", url=site.inline(page))
+    call = asyncio.create_task(agent.call("ask_user_to_pick", prompt="Which one?", timeout_ms=20_000))
+    tab = await tab_of(house, agent)
+    await is_asked(tab, agent)
+    await tab.channel.send("Input.dispatchMouseEvent", type="mouseMoved", x=200, y=120)
+    assert await framed(agent)
+    await point(tab, 200, 120)
+    told = await call
+    assert (told["role"], told["name"]) == ("button", "Next")
+    assert await agent.js(f"[box.matches('{is_open}'), document.title, document.activeElement.id]") == [
+        True,
+        "Above",
+        "field",
+    ]

@@ -30,6 +30,10 @@ class Line:
                 pass
             return said
 
+    async def tell(self, do: str, **more: Any) -> None:
+        """What is answered only when it fails."""
+        await self._socket.send(json.dumps({"do": do, "id": next(self._numbers), **more}))
+
     async def ask(self, do: str, **more: Any) -> dict[str, Any]:
         """The answer: `done` with its data, or `failed` with its error."""
         number = next(self._numbers)

@@ -31,6 +31,44 @@ async def test_what_was_done_is_told(dashboard: Dashboard, agent: RestAgent, sit
     await dashboard.page.until("document.querySelector('.detail canvas')?.width > 100")
 
 
+async def test_the_picture_is_of_the_line(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    """Also after a look at one that has none, and when it came late."""
+    await agent.do("navigate", url=site.url("small.html"))
+    await agent.do("evaluate_js", expression="document.title")
+    await agent.do("get_page_title")
+    await dashboard.go("activity")
+    pictured, plain = "find('.event', '▣')", "find('.event', 'get_page_title')"
+    await dashboard.page.until(pictured)
+    await dashboard.click(pictured)
+    await dashboard.page.until("document.querySelector('.detail canvas')")
+    await dashboard.click(plain)
+    await dashboard.page.until("text('.detail h2') === 'get_page_title' && !document.querySelector('.detail canvas')")
+    await dashboard.click(pictured)
+    await dashboard.page.until("document.querySelector('.detail canvas')")
+    await dashboard.click(plain)
+    late = f"""(async () => {{
+        const real = fetch;
+        const [asked, gate, come] = [0, 0, 0].map(() => Promise.withResolvers());
+        globalThis.fetch = async (...args) => {{
+            if (!String(args[0]).endsWith('/picture')) return real(...args);
+            asked.resolve();
+            await gate.promise;
+            const picture = await real(...args);
+            come.resolve(picture.clone().blob());
+            return picture;
+        }};
+        {pictured}.click();
+        await asked.promise;
+        {plain}.click();
+        gate.resolve();
+        await createImageBitmap(await come.promise);
+        await new Promise((done) => setTimeout(done, 300));
+        globalThis.fetch = real;
+        return [document.querySelector('.detail h2').textContent, document.querySelectorAll('.detail canvas').length];
+    }})()"""
+    assert await dashboard.page.js(late) == ["get_page_title", 0]
+
+
 async def test_filters(dashboard: Dashboard, agent: RestAgent, site: PageServer):
     await agent.do("navigate", url=site.url("small.html?unlike-any-other"))
     await dashboard.go("activity")
@@ -48,7 +86,7 @@ async def test_ten_thousand_lines(here: Here, dashboard: Dashboard):
     await dashboard.go("activity")
     last = audit.number
     await dashboard.page.until(f"text('.timeline').includes('line {LINES - 1}')")
-    await dashboard.page.until(f"Number(text('.view [role=status]').replace(/\\D/g, '')) >= {LINES}", 20)
+    await dashboard.page.until(f"Number(text('[data-key=count]').replace(/\\D/g, '')) >= {LINES}", 20)
     assert await dashboard.page.js(SHOWN) < 80  # only what is in view is in the page
     # A jump to the other end is drawn within a frame or two.
     took = await dashboard.page.js("""(async () => {
@@ -74,9 +112,9 @@ async def test_older_lines(here: Here, dashboard: Dashboard):
     await dashboard.sees("aged 1499", ".timeline")
     await dashboard.type("document.querySelector('input[type=search]')", "aged 7")
     await dashboard.page.until(f"{SHOWN} > 0")
-    before = await dashboard.page.js("parseInt(text('.view [role=status]'))")
+    before = await dashboard.page.js("parseInt(text('[data-key=count]'))")
     await dashboard.press("Read older lines")
-    await dashboard.page.until(f"parseInt(text('.view [role=status]')) > {before}")
+    await dashboard.page.until(f"parseInt(text('[data-key=count]')) > {before}")
 
 
 async def test_quick_writes_have_a_picture_of_the_last(
@@ -109,4 +147,63 @@ async def test_a_line_that_breaks_loses_nothing(here: Here, dashboard: Dashboard
     await dashboard.page.until("document.querySelector('.connection').dataset.state === 'live'", 20)
     await dashboard.sees("dark 2999", ".timeline", 20)
     await dashboard.type("document.querySelector('input[type=search]')", "dark 17")
-    await dashboard.page.until("text('.view [role=status]').startsWith('111 of ')", 10)  # 17, 17x, 17xx: each once
+    await dashboard.page.until("text('[data-key=count]').startsWith('111 of ')", 10)  # 17, 17x, 17xx: each once
+
+
+FIRST_SEEN = """(() => { const list = document.querySelector('.timeline .virtual'), top = list.getBoundingClientRect().top;
+    return [...list.querySelectorAll('.virtual-line')].find((one) => one.getBoundingClientRect().bottom > top + 1).innerText; })()"""
+ORDER = "[...document.querySelectorAll('.timeline .virtual-line')].map((one) => Number(one.ariaPosInSet))"
+
+
+async def drawn(dashboard: Dashboard) -> None:
+    await dashboard.page.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+
+
+async def test_who_reads_keeps_their_line(here: Here, dashboard: Dashboard):
+    """Whatever comes above it, is read below it, or is filtered away; and lines stand in the order of reading."""
+    audit = here.gate._audit
+    for number in range(1_500):
+        audit.note("kept" if number % 2 else "other", name=f"place {number}")
+    await dashboard.page.channel.send("Page.reload")
+    await dashboard.page.until("document.querySelector('.connection')?.dataset.state === 'live'")
+    await dashboard.go("activity")
+    await dashboard.sees("place 1499", ".timeline")
+    await dashboard.page.js("document.querySelector('.timeline .virtual').scrollTop = 44 * 301 + 7")
+    await drawn(dashboard)
+    seen = await dashboard.page.js(FIRST_SEEN)
+    for number in range(5):
+        audit.note("newer", name=f"newer {number}")
+    count = "parseInt(text('[data-key=count]').replace(/\\D/g, ''))"
+    before = await dashboard.page.js(count)
+    await dashboard.page.js("find('button', 'Read older lines').click()")
+    await dashboard.page.until(f"{count} > {before} + 100")
+    await drawn(dashboard)
+    assert await dashboard.page.js(FIRST_SEEN) == seen
+    order = await dashboard.page.js(ORDER)
+    assert order == sorted(order)
+    word = "kept" if "kept" in seen else "other"
+    await dashboard.type("document.querySelector('input[type=search]')", word)
+    await dashboard.page.until(
+        "text('.view [role=status]').includes(' of ') && !text('.timeline .virtual').includes('newer')"
+    )
+    await drawn(dashboard)
+    assert await dashboard.page.js(FIRST_SEEN) == seen
+
+
+async def test_a_line_that_has_the_focus_stays(here: Here, dashboard: Dashboard):
+    audit = here.gate._audit
+    for number in range(300):
+        audit.note("focused", name=f"focused {number}")
+    await dashboard.go("activity")
+    await dashboard.sees("focused 299", ".timeline")
+    await dashboard.page.js("find('.event', 'focused 295').focus()")
+    await dashboard.page.js("document.querySelector('.timeline .virtual').scrollTop = 44 * 200")
+    await drawn(dashboard)
+    assert "focused 295" in await dashboard.page.js("document.activeElement.textContent")
+    order = await dashboard.page.js(ORDER)
+    assert order == sorted(order)
+    assert len(order) < 80
+    await dashboard.page.js("""(() => { const field = document.querySelector('input[type=search]');
+        field.value = 'no such words at all'; field.dispatchEvent(new Event('input')); })()""")
+    await drawn(dashboard)
+    assert await dashboard.page.js("document.activeElement === document.querySelector('.timeline .virtual')")

@@ -5,6 +5,7 @@ import contextlib
 import json
 import time
 from collections.abc import AsyncIterator
+from statistics import median
 from typing import Any
 
 import httpx2
@@ -122,6 +123,7 @@ async def test_a_card_that_just_came_takes_no_answer(
         done(card.id);
     }).observe(document.body, {subtree: true, childList: true}))""")
     waiting = asyncio.create_task(pressing)
+    await dashboard.page.js("1")  # it watches by now
     call = asyncio.create_task(agent.call("evaluate_js", expression="1"))
     await asyncio.wait_for(waiting, 10)
     await dashboard.page.until(CALM)
@@ -147,6 +149,97 @@ async def test_a_card_that_moves_takes_no_answer(here: Here, dashboard: Dashboar
     assert await dashboard.page.js("!document.querySelector('.question[data-calm]')")
     assert len(here.gate.approvals.pending()) == 1
     await dashboard.page.until(CALM)
+    await dashboard.press("Allow once")
+    assert (await call)["success"]
+
+
+async def asked_elsewhere(here: Here, dashboard: Dashboard, agent: RestAgent) -> "tuple[str, str, asyncio.Task[Any]]":
+    """A second question, of another session of the same agent: the session, the id, the call that waits."""
+    session = (await agent.line.post("/api/tools/open_session", json={})).json()["data"]["session"]
+    known = {one["id"] for one in here.gate.approvals.pending()}
+    call = asyncio.create_task(agent.line.post(f"/api/browser/{session}/evaluate_js", json={"expression": "'other'"}))
+    async with asyncio.timeout(20):
+        while not (new := [one["id"] for one in here.gate.approvals.pending() if one["id"] not in known]):
+            await asyncio.sleep(0.01)
+    return session, new[0], call
+
+
+async def test_a_key_that_was_meant_for_another_question(
+    here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer
+):
+    """The one that it was meant for went in that moment, and the focus is on the next."""
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.go("approvals")
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
+    first = here.gate.approvals.pending()[0]["id"]
+    session, second, other = await asked_elsewhere(here, dashboard, agent)
+    await dashboard.page.until(f"document.querySelector('#question-{second}[data-calm]')")
+    await dashboard.page.until(f"document.querySelector('#question-{first}[data-calm]')")
+    await dashboard.page.js(f"document.querySelector('#question-{second}').focus()")
+    pressing = dashboard.page.js("""new Promise((done) => new MutationObserver((_, watcher) => {
+        watcher.disconnect();
+        document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', bubbles: true}));
+        done(document.activeElement.id);
+    }).observe(document.querySelector('.questions'), {childList: true}))""")
+    waiting = asyncio.create_task(pressing)
+    await dashboard.page.js("1")  # it watches by now
+    await here.gate.approvals.answer(second, "deny")
+    assert await asyncio.wait_for(waiting, 10) == f"question-{first}"
+    await dashboard.page.until(CALM)
+    assert [one["id"] for one in here.gate.approvals.pending()] == [first]
+    await dashboard.key("a")
+    assert (await call)["success"]
+    await other
+    await here.gate.end_session(session)
+
+
+async def test_who_comes_back_reads_first(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.go("approvals")
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
+    await dashboard.page.js(
+        "document.dispatchEvent(new Event('visibilitychange')), document.querySelector('.question button.main').click()"
+    )
+    await dashboard.page.until(CALM)
+    assert len(here.gate.approvals.pending()) == 1
+    await dashboard.press("Deny")
+    assert not (await call)["success"]
+
+
+async def test_a_script_is_shown_line_by_line(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    """What runs after a comment does not look like a part of it; and all of a long one can be read."""
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.go("approvals")
+    script = "// only looks\u2028steal('a')\rsteal('b')\n" + "steal('c');\n" * 1000
+    call = await asked(here, dashboard, agent, "evaluate_js", expression=script)
+    shown = await dashboard.page.js("document.querySelector('pre.argument').innerText")
+    assert shown.splitlines()[:4] == ["// only looks", "steal('a')", "steal('b')", "steal('c');"]
+    assert shown.count("steal('c')") == 1000
+    sizes = (
+        "(() => { const it = document.querySelector('pre.argument'); return [it.scrollHeight, it.clientHeight]; })()"
+    )
+    whole, seen = await dashboard.page.js(sizes)
+    assert seen < 400 < whole
+    await dashboard.press("Deny")
+    assert not (await call)["success"]
+    here.gate.approvals._denials.clear()
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="x" * 30_000)
+    await dashboard.sees("10,000 more characters, not shown", "pre.argument")
+    await dashboard.press("Deny")
+    assert not (await call)["success"]
+
+
+async def test_what_is_denied_is_asked_again(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    await agent.do("navigate", url=site.url("small.html"))
+    await dashboard.go("approvals")
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
+    await dashboard.press("Deny")
+    assert not (await call)["success"]
+    await dashboard.sees("evaluate_js", "[aria-label='Denied without asking']")
+    await dashboard.press("Ask me again")
+    await dashboard.page.until("document.querySelector('[aria-label=\"Denied without asking\"]').hidden")
+    assert here.gate.approvals.denied() == []
+    call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
     await dashboard.press("Allow once")
     assert (await call)["success"]
 
@@ -236,8 +329,9 @@ async def mcp_client(here: Here) -> AsyncIterator[Client]:
         yield one
 
 
+@pytest.mark.alone
 async def test_question_and_answer_are_quick(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
-    """On the wire to visible in 100 ms at most; from Allow to the action in 50. The best of five: others use this machine."""
+    """On the wire to visible in 100 ms at most; from Allow to the action in 50: at least every second time."""
     await agent.do("navigate", url=site.url("small.html"))
     await dashboard.go("approvals")
     told: list[float] = []
@@ -247,12 +341,12 @@ async def test_question_and_answer_are_quick(here: Here, dashboard: Dashboard, a
     shown: list[float] = []
     acted: list[float] = []
     try:
-        for number in range(5):
+        for number in range(9):
             here.decide = asks_for_writes
-            seeing = asyncio.create_task(dashboard.page.js(WHEN_SEEN))
-            await asyncio.sleep(0.05)
+            await dashboard.page.until("!document.querySelector('.question')")
+            await dashboard.page.js(f"globalThis.seen = {WHEN_SEEN}; 0")
             call = asyncio.create_task(agent.call("evaluate_js", expression=f"Date.now() + 0 * {number}"))
-            shown.append(await seeing - told[-1])
+            shown.append(await dashboard.page.js("seen") - told[-1])
             await dashboard.page.until(CALM)
             pressed = await dashboard.page.js(
                 "(() => { const at = Date.now(); document.querySelector('.question button.main').click(); return at; })()"
@@ -261,5 +355,5 @@ async def test_question_and_answer_are_quick(here: Here, dashboard: Dashboard, a
     finally:
         unfollow()
     print(json.dumps({"shown_ms": shown, "acted_ms": acted}))
-    assert min(shown) <= 100
-    assert min(acted) <= 50
+    assert median(shown) <= 100
+    assert median(acted) <= 50

@@ -10,9 +10,10 @@ import websockets
 from websockets.asyncio.client import connect
 
 import pilothouse
+from pilothouse.doors import outbox
 from pilothouse.doors.dashboard import read_files
 from tests.daemon_here import Here
-from tests.own_chrome import EXTENSION, OwnChrome
+from tests.own_chrome import EXTENSION, OwnChrome, Page
 from tests.promises import promise
 from tests.ui.dashboard import new_ticket, open_dashboard
 
@@ -143,3 +144,41 @@ async def test_trusted_types_hold(here: Here, chrome: OwnChrome):
     )
     assert await dashboard.page.js(tried) == "TypeError"
     await chrome.close(dashboard.page)
+
+
+async def sent_away(here: Here, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its line breaks, and it looks whether its pass still holds; more is written in the log meanwhile."""
+    checks = "asked.filter((one) => one.includes('/api/grants')).length"
+    before = await page.js(checks)
+    with monkeypatch.context() as patch:
+        patch.setattr(outbox, "MAX_UNREAD", 0)  # everybody is too slow now
+        here.gate._audit.note("the_break", name="sends it away")
+        await page.until(f"{checks} > {before}")
+        here.gate._audit.note("the_break", name="in the dark")
+
+
+async def test_a_new_link_opens_a_locked_page(here: Here, chrome: OwnChrome, monkeypatch: pytest.MonkeyPatch):
+    """Pasted into its own tab: only what is behind the # changes. A page whose pass has ended asks for nothing more."""
+    dashboard = await open_dashboard(here, chrome)
+    page = dashboard.page
+    # What it reads when its line is back fails, and is tried again and again.
+    await page.js("""{ const real = fetch; globalThis.asked = []; globalThis.fetch = (url, ...more) => {
+        asked.push(url);
+        return String(url).includes('/api/activity') ? Promise.reject(new Error('away')) : real(url, ...more);
+    }; }""")
+    await sent_away(here, page, monkeypatch)
+    await page.until("asked.filter((one) => one.includes('/api/activity')).length > 1", 20)
+    monkeypatch.setattr(here.passes, "_life", "another")  # as after a restart
+    await sent_away(here, page, monkeypatch)
+    await page.until("document.body.innerText.includes('pass has ended') && document.querySelector('.gate')", 30)
+    lines: list[str] = []
+    page.channel.on("Network.webSocketCreated", lambda told: lines.append(told["url"]))
+    await page.channel.send("Network.enable")
+    # Longer than the pauses between two tries; one that had begun may still end.
+    await page.js("new Promise((done) => setTimeout(() => ((asked.length = 0), setTimeout(done, 1500)), 100))")
+    assert await page.js("asked") == []
+    assert not lines
+    await page.js(f"location.hash = '#ticket={await new_ticket(here)}'")
+    await page.until("document.querySelector('.connection')?.dataset.state === 'live'")
+    assert await page.js("location.hash") == ""
+    await chrome.close(page)

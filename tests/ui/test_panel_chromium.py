@@ -5,6 +5,7 @@ import contextlib
 import json
 import time
 from collections.abc import AsyncIterator
+from statistics import median
 from typing import Any
 
 import httpx
@@ -93,6 +94,32 @@ async def test_state_and_stop(panel: Dashboard):
     await panel.sees("Connected", "[aria-label=Connection]")
 
 
+async def test_a_stop_is_heard_while_an_agent_works(panel: Dashboard, guest: RestAgent, site: PageServer):
+    """A press takes a while, and every call of an agent is told meanwhile."""
+    await guest.do("new_tab", url=site.url("small.html"))
+    words: list[str] = []
+    panel.page.channel.on(
+        "Network.webSocketFrameReceived", lambda heard: words.append(heard["response"]["payloadData"])
+    )
+    await panel.page.channel.send("Network.enable")
+    stop = "find('button', 'Stop everything')"
+    await panel.page.until(stop)
+    await panel.page.js(f"{stop}.focus()")
+    box = await panel.page.js(f"JSON.parse(JSON.stringify({stop}.getBoundingClientRect()))")
+    at = {"x": box["left"] + 10, "y": box["top"] + 10, "button": "left", "clickCount": 1}
+    await panel.page.channel.send("Input.dispatchMouseEvent", type="mousePressed", **at)
+    await guest.do("navigate", url=site.url("form.html"))
+    async with asyncio.timeout(10):
+        while not any(one.startswith('{"kind":"sessions"') and "form.html" in one for one in words):
+            await asyncio.sleep(0.01)
+    await panel.page.js("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    assert await panel.page.js("document.activeElement.textContent") == "Stop everything"
+    await panel.page.channel.send("Input.dispatchMouseEvent", type="mouseReleased", **at)
+    await panel.sees("Stopped", "[aria-label=Connection]")
+    await panel.press("Allow again")
+    await panel.sees("Connected", "[aria-label=Connection]")
+
+
 async def test_this_page_and_its_rule(here: Here, chrome: OwnChrome, panel: Dashboard, site: PageServer):
     page = await chrome.open(site.url("small.html"))
     await brought_to_front(chrome, page)
@@ -168,8 +195,9 @@ async def test_what_pages_say_is_text(here: Here, panel: Dashboard, guest: RestA
     assert await panel.page.js("globalThis.pwned ?? null") is None
 
 
+@pytest.mark.alone
 async def test_a_question_is_seen_quickly(here: Here, panel: Dashboard, guest: RestAgent, site: PageServer):
-    """On the wire to visible in the panel in 100 ms at most; the best of five: others use this machine."""
+    """On the wire to visible in the panel in 100 ms at most, at least every second time."""
     await guest.do("new_tab", url=site.url("small.html"))
     told: list[float] = []
     unfollow = here.gate.approvals.follow(
@@ -177,7 +205,7 @@ async def test_a_question_is_seen_quickly(here: Here, panel: Dashboard, guest: R
     )
     here.decide = asks_for_writes
     shown: list[float] = []
-    for number in range(5):
+    for number in range(9):
         await panel.page.until("!document.querySelector('.question')")
         await panel.page.js(f"globalThis.seen = {WHEN_SEEN}; 0")
         call = asyncio.create_task(guest.call("evaluate_js", expression=f"{number}"))
@@ -186,7 +214,7 @@ async def test_a_question_is_seen_quickly(here: Here, panel: Dashboard, guest: R
         await call
     unfollow()
     print(json.dumps({"shown_ms": shown}))
-    assert min(shown) <= 100
+    assert median(shown) <= 100
 
 
 async def test_the_live_picture_leaves_the_tab_drawing(here: Here, guest: RestAgent, site: PageServer):
@@ -219,6 +247,7 @@ async def test_a_question_in_the_own_chrome(here: Here, panel: Dashboard, guest:
     call: asyncio.Task[dict[str, Any]] = asyncio.create_task(guest.call("evaluate_js", expression="1 + 1"))
     await panel.sees("evaluate_js", ".question")
     await panel.sees("your own Chrome", ".question")
+    assert await panel.page.js("document.querySelector('.question a')") is None  # sessions are not looked at here
     await panel.page.until(CALM)
     await panel.press("Allow once")
     assert (await call)["data"]["value"] == 2

@@ -8,7 +8,7 @@ import pytest
 from pilothouse.browser.session import Session
 from pilothouse.browser.stream import Wanted
 from pilothouse.browser.tab import Tab
-from pilothouse.call import Caller
+from pilothouse.call import Call, Caller
 from tests.daemon_here import Here, asks_for_writes
 from tests.promises import promise
 from tests.server import PageServer
@@ -103,6 +103,26 @@ async def test_nothing_is_told_meanwhile(here: Here, agent: RestAgent, line: Lin
     finally:
         unfollow()
         stream.end()
+
+
+async def test_it_does_not_end_with_its_agent(here: Here, line: Line, site: PageServer):
+    """The person goes on in it; when they give the wheel back, it ends."""
+    caller = Caller("default", "goes away", "mcp")
+    opened = await here.gate.call(Call("navigate", {"url": site.inline(PAGE)}, caller))
+    assert not opened.failed, opened.text
+    (session,) = [one for one in here.gate._sessions.every() if one.owner == ("default", "goes away")]
+    await line.ask("take", session=session.id)
+    await here.gate.leave("goes away")
+    press = [{"by": "mouse", "kind": kind, "x": 30, "y": 20, "button": "left", "count": 1} for kind in ("down", "up")]
+    await line.tell("move", session=session.id, tab=tab_of(session).name, gestures=press)
+    async with asyncio.timeout(10):
+        while await title(tab_of(session)) != "pressed":
+            await asyncio.sleep(0.01)
+    assert (await line.ask("give_back", session=session.id))["kind"] == "done"
+    async with asyncio.timeout(10):
+        while not session.closed:
+            await asyncio.sleep(0.01)
+    assert session not in here.gate._sessions.every()
 
 
 async def test_it_is_not_closed_under_their_hands(here: Here, agent: RestAgent, line: Line):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pilothouse.browser.tab import Tab
+from pilothouse.call import Call, Caller
 from tests.daemon_here import Here
 from tests.promises import promise
 from tests.server import PageServer
@@ -47,11 +48,14 @@ async def js(tab: Tab, expression: str) -> Any:
 
 async def asked(here: Here, agent: RestAgent) -> "asyncio.Task[dict[str, Any]]":
     call = asyncio.create_task(agent.call("ask_user_to_pick", prompt="Which one?"))
-    tab = tab_of(here, agent)
-    async with asyncio.timeout(10):
-        while not await js(tab, OVERLAY):
-            await asyncio.sleep(0.02)
+    await drawn(tab_of(here, agent), True)
     return call
+
+
+async def drawn(tab: Tab, is_there: bool) -> None:
+    async with asyncio.timeout(10):
+        while await js(tab, OVERLAY) is not is_there:
+            await asyncio.sleep(0.02)
 
 
 @pytest.mark.parametrize(
@@ -91,3 +95,21 @@ async def test_rather_not(here: Here, agent: RestAgent, line: Line, site: PageSe
     assert (await line.ask("end_pick", session=agent.session, tab=tab_of(here, agent).name))["kind"] == "done"
     assert (await call)["data"]["picked"] is False
     assert not await js(tab_of(here, agent), OVERLAY)
+
+
+async def test_who_asks_no_more_leaves_nothing_over_the_page(here: Here, agent: RestAgent, site: PageServer):
+    await agent.do("navigate", url=site.inline(SLY.replace("SWAP", "")))
+    tab = tab_of(here, agent)
+    owner = next(one for one in here.gate._sessions.every() if one.id == agent.session).owner
+    given_up = Call("ask_user_to_pick", {"prompt": "Which one?", "session": agent.session}, Caller(*owner, "mcp"))
+    call = asyncio.create_task(here.gate.call(given_up))
+    await drawn(tab, True)
+    call.cancel()
+    await asyncio.wait([call])
+    await drawn(tab, False)
+
+
+async def test_who_asks_says_what_for(agent: RestAgent):
+    """Without words, the person's pages would not know that somebody asks."""
+    told = await agent.call("ask_user_to_pick", prompt="")
+    assert told["error"]["code"] == "bad_request"

@@ -26,6 +26,7 @@ class Daemon {
   gate = null; // while it is a promise, answers wait for it, made of what was there when they were asked for
   write(...some) { this.log.push(...some); }
   notes(from, to) { for (let n = from; n <= to; n++) this.write(note(n)); }
+  shots = [];
   async get(path) {
     const asked = new URLSearchParams(path.split('?')[1]);
     const { log } = this, limit = Number(asked.get('limit'));
@@ -35,7 +36,7 @@ class Daemon {
       : log.filter(({ n }) => n > Number(after)).slice(0, limit);
     if (this.gate) await this.gate;
     if (this.fails-- > 0) throw new Error('busy');
-    return { records, shots: [] };
+    return { records, shots: this.shots };
   }
 }
 const numbers = (store) => store.log.map(({ n }) => n);
@@ -45,6 +46,26 @@ const daemon = new Daemon();
 const store = new Store(daemon);
 """
 TALES = {
+    "pictures that were taken while the line was broken": """
+daemon.notes(1, 10);
+store.take(state(10));
+await until(() => store.last === 10 && !store.isFilling);
+daemon.shots = [4];
+let changes = 0;
+store.on('log', () => (changes += 1));
+store.take(state(10));
+await until(() => !store.isFilling);
+assert.equal(store.byNumber.get(4).shot, true);
+assert.equal(changes, 1);
+""",
+    "a pass that has ended": """
+let asked = 0;
+daemon.get = async () => { asked += 1; throw new Error('401'); };
+store.take(state(10));
+store.connected('ended');
+await until(() => !store.isFilling);
+assert.equal(asked, 1);
+""",
     "a reading that fails": """
 daemon.notes(1, 10);
 store.take(state(10));

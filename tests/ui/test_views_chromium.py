@@ -7,6 +7,8 @@ import httpx
 import pytest
 
 from pilothouse.errors import Failure
+from pilothouse.guard.policy import Policy
+from pilothouse.guard.secrets import Secrets
 from tests.daemon_here import Here, asks_for_writes
 from tests.promises import promise
 from tests.server import PageServer
@@ -67,13 +69,76 @@ async def test_a_change_from_elsewhere_takes_no_text_away(here: Here, dashboard:
     await dashboard.page.until("document.querySelector('[data-key=mode]').value === 'auto'")
 
 
+TEXT = "document.querySelector('.policy-text')"
+
+
+async def test_a_file_of_windows_is_edited(here: Here, dashboard: Dashboard):
+    """Its lines end otherwise, before and after."""
+    file = here.home / "policy.toml"
+    file.write_bytes(b'# mine\r\nmode = "auto"\r\n')
+    await dashboard.go("policy")
+    await dashboard.page.until(f"{TEXT}?.value === '# mine\\nmode = \"auto\"\\n'")
+    file.write_bytes(b'# yours\r\nmode = "auto"\r\n')
+    await dashboard.page.until(f"{TEXT}.value.startsWith('# yours')")  # nobody had begun to write
+    await dashboard.type(TEXT, '# ours\nmode = "ask"\n')
+    await dashboard.press("Save the file")
+    await dashboard.page.until("document.querySelector('[data-key=mode]').value === 'ask'")
+    assert file.read_bytes() == b'# ours\r\nmode = "ask"\r\n'
+    file.write_text("")
+    await dashboard.page.until("document.querySelector('[data-key=mode]').value === 'auto'")
+
+
+async def test_a_file_that_does_not_hold_is_told_and_mended(here: Here, dashboard: Dashboard):
+    """Somebody edits it by hand, badly, while another writes here."""
+    file = here.home / "policy.toml"
+    await dashboard.go("policy")
+    await dashboard.page.until(TEXT)
+    file.write_text('mode = "sometimes"\n')
+    await dashboard.sees("The file’s newest text does not hold")
+    await dashboard.page.until(f"{TEXT}.value.includes('sometimes')")
+    await dashboard.type(TEXT, 'mode = "ask"\n')
+    await dashboard.press("Save the file")
+    await dashboard.page.until("document.querySelector('[data-key=mode]').value === 'ask'")
+    await dashboard.page.until("!text('main').includes('does not hold')")
+    file.write_text("")
+    await dashboard.page.until("document.querySelector('[data-key=mode]').value === 'auto'")
+
+
+async def test_two_who_write_the_file(here: Here, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch):
+    """Who comes second keeps their text, sees the other's, and may still choose."""
+    file = here.home / "policy.toml"
+    await dashboard.go("policy")
+    await dashboard.page.until(TEXT)
+    monkeypatch.setattr(Policy, "_tell", lambda policy: None)  # the page hears of nothing
+    file.write_text("# theirs\n")
+    await dashboard.type(TEXT, "# mine\n")
+    await dashboard.press("Save the file")
+    await dashboard.sees("was changed meanwhile")
+    await dashboard.sees("The file has changed since you began")
+    assert await dashboard.page.js(f"{TEXT}.value") == "# mine\n"
+    await dashboard.page.js("document.querySelector('.notice details').open = true")
+    await dashboard.sees("# theirs", ".notice details")
+    await dashboard.press("Save the file")
+    await dashboard.sees("Saved; it holds.")
+    assert file.read_text() == "# mine\n"
+    file.write_text("")
+
+
 async def test_where_the_rest_starts_from(here: Here, dashboard: Dashboard):
     await dashboard.go("policy")
     for key, value, back in (("template", "careful", ""), ("mode", "readonly", "auto"), ("default", "deny", "")):
         select = f"document.querySelector('[data-key={key}]')"
         await dashboard.page.until(select)
         for chosen in (value, back):
-            await dashboard.page.js(f"{select}.value = '{chosen}', {select}.dispatchEvent(new Event('change'))")
+            before = getattr(here.gate._policy.rules, key)
+            choose = f"{select}.value = '{chosen}', {select}.dispatchEvent(new Event('change', {{bubbles: true}}))"
+            await dashboard.page.js(choose)
+            await dashboard.sees("Not applied yet")
+            assert (
+                getattr(here.gate._policy.rules, key) == before
+            )  # who looks through a list by arrow keys sets nothing
+            await dashboard.press("Apply")
+            await dashboard.page.until("!text('main').includes('Not applied yet')")
             await dashboard.sees("Saved; it holds.")
             rules = here.gate._policy.rules
             await dashboard.page.until(f"{select}.value === '{chosen}'")
@@ -88,7 +153,8 @@ async def test_what_does_not_hold_is_not_shown(here: Here, dashboard: Dashboard,
     select = "document.querySelector('[data-key=mode]')"
     await dashboard.page.until(select)
     monkeypatch.setattr("pilothouse.guard.rulebook.Rulebook.set", full)
-    await dashboard.page.js(f"{select}.value = 'readonly', {select}.dispatchEvent(new Event('change'))")
+    await dashboard.page.js(f"{select}.value = 'readonly'")
+    await dashboard.press("Apply")
     await dashboard.sees("the disk is full")
     assert await dashboard.page.js(f"{select}.value") == "auto"
 
@@ -104,18 +170,38 @@ async def test_what_would_happen(dashboard: Dashboard):
     await dashboard.sees("read", "[aria-label='What would happen']")
 
 
-async def test_secrets_by_name(here: Here, dashboard: Dashboard):
+async def test_secrets_by_name(here: Here, dashboard: Dashboard, monkeypatch: pytest.MonkeyPatch):
+    def full(*args: object) -> None:
+        raise Failure("system", "the disk is full")
+
     await dashboard.go("secrets")
     await dashboard.type("document.querySelector('input[placeholder=github_password]')", "shop_password")
     await dashboard.type("document.querySelector('input[type=password]')", "correct horse battery")
     await dashboard.type("document.querySelector('input[placeholder$=com]')", "shop.test")
+    await dashboard.type("document.querySelector('input[placeholder^=what]')", "of the shop")
+    await dashboard.press("Into any field", "label.check")
     await dashboard.press("Register", "form button")
     await dashboard.sees("secret:shop_password")
+    await dashboard.sees("of the shop", "[aria-label=Secrets]")
+    await dashboard.sees("any field", "[aria-label=Secrets]")
     assert "correct horse" not in await dashboard.page.js("document.documentElement.outerHTML")
     assert await dashboard.page.js("document.querySelector('input[type=password]').value") == ""
+    with monkeypatch.context() as patch:
+        patch.setattr(Secrets, "remove", full)
+        await dashboard.press("Remove")
+        assert await dashboard.page.js("document.activeElement.textContent") == "Cancel"  # a key too soon does no harm
+        await dashboard.press("Remove", "dialog button")
+        await dashboard.sees("the disk is full")
     await dashboard.press("Remove")
     await dashboard.press("Remove", "dialog button")
     await dashboard.sees("No secret is registered")
+    # What is changed elsewhere is seen here.
+    async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:
+        given = {"value": "hunter2", "domains": ["shop.test"]}
+        assert (await person.put("/api/secrets/elsewhere", json=given)).status_code == 200
+        await dashboard.sees("secret:elsewhere")
+        assert (await person.delete("/api/secrets/elsewhere")).status_code == 200
+        await dashboard.sees("No secret is registered")
 
 
 async def test_health_and_browsers(dashboard: Dashboard, agent: RestAgent, site: PageServer):
@@ -130,10 +216,12 @@ async def test_health_and_browsers(dashboard: Dashboard, agent: RestAgent, site:
 
 
 async def test_a_profile_is_listed(dashboard: Dashboard, agent: RestAgent):
-    assert (await agent.line.post("/api/profiles", json={"name": "ledger"})).json()["success"]
     await dashboard.go("browsers")
+    await dashboard.sees("There is no profile")
+    assert (await agent.line.post("/api/profiles", json={"name": "ledger"})).json()["success"]
     await dashboard.sees("ledger", "[aria-label=Profiles]")
     assert (await agent.line.delete("/api/profiles/ledger")).json()["success"]
+    await dashboard.sees("There is no profile")
 
 
 @pytest.mark.parametrize("width", [360, 800, 1600])

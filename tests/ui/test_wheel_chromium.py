@@ -5,13 +5,14 @@ import asyncio
 import pytest
 
 from pilothouse import pausing
-from pilothouse.doors import live
+from pilothouse.doors import live, outbox
 from tests.daemon_here import Here
 from tests.own_chrome import OwnChrome
 from tests.promises import promise
 from tests.server import PageServer
 from tests.ui.conftest import RestAgent
 from tests.ui.dashboard import Dashboard
+from tests.ui.line import person_line
 
 pytestmark = promise("F07", "F08")
 
@@ -151,6 +152,16 @@ async def test_the_keyboard_is_not_caught(dashboard: Dashboard, agent: RestAgent
     await at_picture(dashboard, agent)
     await dashboard.press("Take the wheel")
     await dashboard.page.until("document.activeElement === document.querySelector('.stage canvas')")
+    hint = "document.getElementById(document.activeElement.getAttribute('aria-describedby')).innerText"
+    assert "Shift+Escape" in await dashboard.page.js(hint)
+    # Chrome has a use of its own for it, which is prevented.
+    await dashboard.page.js(
+        "globalThis.kept = [], onkeydown = onkeyup = (event) => kept.push(event.defaultPrevented), 0"
+    )
+    for kind in ("keyDown", "keyUp"):
+        await dashboard.page.channel.send("Input.dispatchKeyEvent", type=kind, key="Escape", code="Escape", modifiers=8)
+        await dashboard.page.js("document.querySelector('.stage canvas').focus()")
+    assert await dashboard.page.js("kept") == [True, True]
     await dashboard.page.channel.send(
         "Input.dispatchKeyEvent", type="keyDown", key="Escape", code="Escape", modifiers=8
     )
@@ -202,6 +213,122 @@ async def test_a_dialog_is_answered(here: Here, dashboard: Dashboard, agent: Res
     await is_called(here, agent, "Ada")
     await dashboard.press("Give the wheel back")
     await dashboard.sees("You are watching")
+
+
+async def test_a_dialog_is_answered_once(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    """A second press, or an answer that comes late, does not answer the next one, whatever it says."""
+    await agent.do("navigate", url=site.inline(PAGE))
+    await at_picture(dashboard, agent)
+    await dashboard.press("Take the wheel")
+    await dashboard.sees("You have the wheel")
+    tab = next(one for one in here.gate._sessions.every() if one.id == agent.session).current
+    assert tab
+    twice = "setTimeout(() => { document.title = `${confirm('Go on?')} ${confirm('Go on?')}` })"
+    await tab.channel.send("Runtime.evaluate", expression=twice)
+    ok = "find('.notice button', 'OK')"
+    await dashboard.page.until(f"{ok} && !{ok}.disabled")
+    first = tab.dialog
+    assert first
+    await dashboard.page.js(f"globalThis.before = {ok}, before.click(), 0")
+    # The next one stands in the same place, and the person presses on.
+    pressed = f"{ok} && {ok} !== before && ({ok}.click(), before.click(), {ok}.disabled)"
+    assert await dashboard.page.until(pressed)
+    async with person_line(here) as line:
+        told = await line.ask("dialog", session=agent.session, tab=tab.name, number=first.number, accept=True)
+    assert told["error"]["code"] == "not_found"
+    assert tab.dialog
+    assert tab.dialog.message == first.message
+    await dashboard.press("Cancel", ".notice button")
+    await is_called(here, agent, "true false")
+    await dashboard.press("Give the wheel back")
+    await dashboard.sees("You are watching")
+
+
+async def test_the_focus_is_nobody_elses(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    """Another page of the person's takes the wheel: who writes here goes on writing."""
+    await agent.do("navigate", url=site.inline(PAGE))
+    await at_picture(dashboard, agent)
+    await dashboard.page.js("find('button', 'End session').focus()")
+    async with person_line(here) as line:
+        assert (await line.ask("take", session=agent.session))["kind"] == "done"
+        await dashboard.sees("You have the wheel")
+        await dashboard.page.until("document.querySelector('.stage canvas').tabIndex === 0")
+        assert await dashboard.page.js("document.activeElement.textContent") == "End session"
+        assert (await line.ask("give_back", session=agent.session))["kind"] == "done"
+    await dashboard.sees("You are watching")
+
+
+async def test_what_is_held_is_let_go(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    """A key that is down when the person looks at something else does not stay down in the page."""
+    await agent.do("navigate", url=site.inline(PAGE))
+    await agent.do(
+        "evaluate_js", expression="addEventListener('keyup', (event) => { document.title = `up ${event.key}` })"
+    )
+    await at_picture(dashboard, agent)
+    await dashboard.press("Take the wheel")
+    await dashboard.page.until("document.activeElement === document.querySelector('.stage canvas')")
+    await dashboard.page.channel.send("Input.dispatchKeyEvent", type="keyDown", key="Shift", code="ShiftLeft")
+    # Without a blur: the picture itself goes while the key is down.
+    await dashboard.page.js(
+        "document.querySelector('.stage canvas').addEventListener('blur', (e) => e.stopImmediatePropagation(), true)"
+    )
+    await dashboard.go("health")
+    await is_called(here, agent, "up Shift")
+    await dashboard.go(f"session/{agent.session}")
+    await dashboard.press("Give the wheel back")
+    await dashboard.sees("You are watching")
+
+
+async def test_a_picture_that_stands_still_says_so(
+    here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+):
+    await agent.do("navigate", url=site.inline(PAGE))
+    await at_picture(dashboard, agent)
+    still = "document.querySelector('.screen-still')"
+    assert await dashboard.page.js(f"{still}.hidden")
+    seen = asyncio.create_task(
+        dashboard.page.js(
+            f"new Promise((done) => new MutationObserver((_, watcher) => {still}.hidden || (watcher.disconnect(), done({still}.innerText)))"
+            f".observe({still}, {{attributes: true}}))"
+        )
+    )
+    await dashboard.page.js("1")
+    monkeypatch.setattr(outbox, "MAX_UNREAD", 0)  # everybody is too slow now, and sent away
+    here.gate._audit.note("the_break", name="sends it away")
+    assert "stands still" in await asyncio.wait_for(seen, 10)
+    monkeypatch.undo()
+    await dashboard.page.until(f"{still}.hidden", 20)
+
+
+async def test_tabs_keep_focus_and_press(dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    """Those of the session and those of its lines: by keys, and while titles and counts change."""
+    await agent.do("navigate", url=site.inline(PAGE))
+    await agent.do("new_tab", url=site.url("small.html"))
+    await at_picture(dashboard, agent)
+    row = "document.querySelector('[aria-label=Tabs]')"
+    await dashboard.page.until(f"{row}.children.length === 2 && {row}.children[1].ariaSelected === 'true'")
+    assert await dashboard.page.js(
+        "document.getElementById(find('[role=tab]', 'Wheel').getAttribute('aria-controls')) !== null"
+    )
+    await dashboard.page.js(f"{row}.children[1].focus()")
+    await dashboard.key("ArrowRight", "ArrowRight", 39)
+    await dashboard.page.until(f"document.activeElement === {row}.children[0]")
+    await dashboard.page.channel.send(
+        "Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r"
+    )
+    await dashboard.page.channel.send("Input.dispatchKeyEvent", type="keyUp", key="Enter", code="Enter")
+    await dashboard.page.until(f"{row}.children[0].ariaSelected === 'true'")
+    assert await dashboard.page.js(f"document.activeElement === {row}.children[0]")
+    await agent.do("navigate", url=site.inline("<!doctype html><title>Another name</title>"))
+    await dashboard.page.until(f"{row}.children[1].textContent.includes('Another name')")
+    assert await dashboard.page.js(f"document.activeElement === {row}.children[0]")
+    await agent.do("switch_tab", tab="t1")
+    network = "find('.lines-card .tab', 'Network')"
+    await dashboard.page.js(f"globalThis.held = {network}, held.focus(), 0")
+    before = await dashboard.page.js("held.textContent")
+    await agent.do("evaluate_js", expression="fetch('/small.html').then((one) => one.status)")
+    await dashboard.page.until(f"held.textContent !== {before!r}")
+    assert await dashboard.page.js(f"document.activeElement === held && held === {network}")
 
 
 async def test_console_and_network(dashboard: Dashboard, agent: RestAgent, site: PageServer):

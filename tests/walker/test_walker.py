@@ -225,7 +225,10 @@ def test_scope_depth_and_interactive(chrome: Chrome, pages_site: str) -> None:
     nav = chrome.call("locate", "nav")["matches"][0]
     assert "Mugs" in chrome.snapshot(scope=nav)
     assert "Checkout" not in chrome.snapshot(scope=nav)
-    assert "Blue mug" not in chrome.snapshot(interactive=True)
+    acting = chrome.snapshot(interactive=True)
+    assert "$39.50" not in acting
+    assert 'row: "Blue mug" | textbox "Quantity"' in acting  # which row it is, only its cells say
+    assert "Price" not in acting
     assert "controls inside" in chrome.snapshot(depth=1)
     assert chrome.call("snapshot", {"scope": 9999}) == {"error": "stale"}
 

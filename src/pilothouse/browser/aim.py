@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser.frames import Frame
-from pilothouse.browser.input import CHECK_TIMEOUT_S, MOMENT_S, owner_in, raise_if_unfit
+from pilothouse.browser.input import CHECK_TIMEOUT_S, MOMENT_S, node_in, owner_in, raise_if_unfit
 from pilothouse.browser.locate import Element, Spot, find
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import World
@@ -37,7 +37,7 @@ class Sight(msgspec.Struct, frozen=True):
 
 
 class Pointing(msgspec.Struct, frozen=True):
-    """How a call points: with targets, with a point, with keys, at a dialog."""
+    """How a call points: with targets, with a point, with keys, at a dialog or a file chooser."""
 
     targets: tuple[Target, ...] = ()
     fills: bool = False  # the targets get values; otherwise they are pressed
@@ -45,6 +45,8 @@ class Pointing(msgspec.Struct, frozen=True):
     keys: bool = False
     enters: bool = False  # Enter is pressed, there or in the last target
     dialog: bool = False
+    chooser: bool = False
+    script: bool = False  # the target is handed to script: where it is matters, not what a press on it would do
     clicks: bool = False  # the one target is pressed, now, unless somebody has to be asked
 
     @property
@@ -61,10 +63,12 @@ class Held:
         self.sights: tuple[Sight, ...] = ()
         self.judge: Callable[[tuple[Sight, ...]], None] = _nothing_new
         self._elements: dict[str, Element] = {}
+        self._focus: Element | None = None
         self._seal = ""  # of the point or the focus
         self._enter_seal = ""
         self._looked_at = 0.0
         self._dialog: object = None
+        self._chooser: object = None
 
     async def element(self, tab: Tab, target: Target) -> Element:
         """The element that was judged. One that was not there yet is judged now."""
@@ -98,26 +102,40 @@ class Held:
         if self.pointing.point and (await _at(tab, x, y))["seal"] != self._seal:
             raise _changed("what is at that point")
 
+    async def seen_at(self, tab: Tab, x: float, y: float) -> tuple[Sight, ...]:
+        return _sights(await _at(tab, x, y))
+
+    async def follow_point(self, tab: Tab, x: float, y: float, seen: tuple[object, ...]) -> None:
+        """Before a point is pressed once more: what the page has put there since is judged now."""
+        if new := tuple(one for one in await self.seen_at(tab, x, y) if one not in seen):
+            self.judge(new)
+
+    def confirm_chooser(self, tab: Tab) -> None:
+        if self.pointing.chooser and tab.file_chooser is not self._chooser:
+            raise _changed("the file chooser")
+
     def confirm_dialog(self, tab: Tab) -> None:
         if self.pointing.dialog and tab.dialog is not self._dialog:
             raise _changed("the dialog")
 
     @property
     def elements(self) -> list[Element]:
-        """What the targets mean, found already."""
-        return list(self._elements.values())
+        """What the targets mean, found already, or what has the focus."""
+        return list(self._elements.values()) or ([self._focus] if self._focus else [])
 
     async def look(self, tab: Tab) -> None:
         """Find and ask: afterwards `sights` tells, and everything is held."""
         pointing = self.pointing
         if pointing.dialog:
             self._see_dialog(tab)
+        elif pointing.chooser:
+            await self._see_chooser(tab)
         elif pointing.point:
             answer = await _at(tab, *pointing.point)
             self.sights, self._seal = _sights(answer), answer["seal"]
         elif pointing.keys:
             answer = await _focused(tab, enter=pointing.enters)
-            self.sights, self._seal = _sights(answer), answer["seal"]
+            self.sights, self._seal, self._focus = _sights(answer), answer["seal"], answer["element"]
             self._looked_at = time.monotonic()
         else:
             await self._see_targets(tab)
@@ -126,6 +144,15 @@ class Held:
         self._dialog = dialog = tab.dialog
         if dialog:
             self.sights = (Sight(role="dialog", name=dialog.message, kind=dialog.kind, url=tab.url),)
+
+    async def _see_chooser(self, tab: Tab) -> None:
+        """The field that has opened it, which need not be in the page."""
+        self._chooser = chooser = tab.chooser()
+        frame = tab.frames.get(chooser.frame_id)
+        if frame is None or frame.channel is not chooser.channel:
+            raise Failure("stale_ref", "the page that asked for a file is gone")
+        world = await tab.frames.ready(frame, CHECK_TIMEOUT_S)
+        self.sights = _told(await world.call_with("fieldAim", await node_in(world, chooser.backend_node_id)))
 
     async def _see_targets(self, tab: Tab) -> None:
         found: list[tuple[str, Element]] = []
@@ -143,7 +170,7 @@ class Held:
             for (key, element), answer in zip(mine, answers, strict=True):
                 raise_if_unfit(element, answer)
                 self._elements[key] = _sealed(element, answer)
-                sights += _sights(answer)
+                sights += _placed(_sights(answer)) if self.pointing.script else _sights(answer)
         if self.pointing.enters:
             sights += await self._see_enter(found[-1][1])
         self.sights = tuple(sights)
@@ -200,7 +227,8 @@ async def _descend(
         answer = await ask(world, x, y)
         owner = answer.get("frame", 0)
         if not owner:
-            return {**answer, "seal": f"{world.uid} {answer['seal']}"}
+            element = Element(frame, world, answer["local"], "") if "local" in answer else None
+            return {**answer, "seal": f"{world.uid} {answer['seal']}", "element": element}
         inner = await inside(tab, frame, owner)
         if inner is None:
             raise _changed("a frame")
@@ -223,6 +251,11 @@ def _sights(answer: dict[str, Any]) -> tuple[Sight, ...]:
 
 def _told(sights: list[dict[str, Any]]) -> tuple[Sight, ...]:
     return tuple(msgspec.convert(one, Sight) for one in sights)
+
+
+def _placed(sights: tuple[Sight, ...]) -> tuple[Sight, ...]:
+    """What it is and where, without what a press on it would set off."""
+    return tuple(Sight(one.role, one.name, one.kind, url=one.url) for one in sights[:1])
 
 
 def _key(target: Target) -> str:

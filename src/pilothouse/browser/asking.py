@@ -9,6 +9,15 @@ from pilothouse.browser.border import Border, Refusal
 from pilothouse.browser.origins import authority_of
 
 
+class Elsewhere:
+    """The refusal of a document that its tab does not wait for any more."""
+
+    rule, line = "", ""
+
+    def __init__(self, url: str) -> None:
+        self.why = f"the tab went elsewhere before a person had said yes to {url[:200]}"
+
+
 class Asking:
     """A tab is known by the id of its channel."""
 
@@ -23,12 +32,27 @@ class Asking:
     async def judged(self, border: Border, tab: str, url: str) -> Refusal | None:
         """One question for one document, in how many ways we ever hear of it."""
         self._newest[tab] = url
+        self._give_up(tab, but=url)
         if (asked := self._open.get((tab, url))) is None:
             asked = self._open[tab, url] = asyncio.ensure_future(border.document(url))
-            asked.add_done_callback(lambda _: self._close(tab, url))
-        return await asyncio.shield(asked)
+            asked.add_done_callback(lambda done: self._close(tab, url, done))
+        await asyncio.wait([asked])
+        return Elsewhere(url) if asked.cancelled() else asked.result()
 
-    def _close(self, tab: str, url: str) -> None:
+    def left(self, tab: str) -> None:
+        """It is closed: nobody waits for any document of it."""
+        self._give_up(tab)
+
+    def _give_up(self, tab: str, but: str = "") -> None:
+        """A tab goes to one place: what it was bound for before need not be answered any more."""
+        for (asker, url), asked in tuple(self._open.items()):
+            if asker == tab and url != but:
+                self._close(tab, url, asked)
+                asked.cancel()
+
+    def _close(self, tab: str, url: str, asked: "asyncio.Future[Refusal | None]") -> None:
+        if self._open.get((tab, url)) is not asked:  # it was given up, and may be asked anew
+            return
         del self._open[tab, url]
         if self._newest.get(tab) == url:
             del self._newest[tab]

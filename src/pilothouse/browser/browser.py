@@ -52,6 +52,7 @@ class Owner(Protocol):
     def report(self, kind: str, tab: str, text: str, about: str = "") -> None: ...
     def opened(self, tab: Tab) -> None: ...
     def shut(self, tab: Tab) -> None: ...
+    def acted(self, began_at: float) -> None: ...
     @property
     def occupied(self) -> bool:
         """Whether a call or somebody who follows it is under way."""
@@ -225,6 +226,11 @@ class Context:
             if self.owner:
                 self.owner.shut(tab)
 
+    def acted(self, began_at: float) -> None:
+        self.downloads.acted(began_at)
+        if self.owner:
+            self.owner.acted(began_at)
+
     def report(self, kind: str, tab: Tab, text: str) -> None:
         if self.owner:
             self.owner.report(kind, tab.name, text)
@@ -346,6 +352,8 @@ class Browser:
     def _renamed(self, target: dict[str, Any]) -> None:
         context = self._home_of(target)
         for tab in context.tabs if context else ():
+            if tab.document.titled:  # what the browser has heard of a page's title is late
+                continue
             if tab.target_id == target["targetId"] and tab.url == target["url"]:
                 # Until a page has told its title, its address stands in for it.
                 address = target["url"], unquote_plus(target["url"]), unquote(target["url"])

@@ -132,10 +132,10 @@ class Console:
         return False
 
 
-def choice(level: Sequence[str], pattern: str) -> Callable[[Line], bool]:
-    """Whether a line is of these levels and fits the pattern; what is empty asks for nothing."""
+def choice(level: Sequence[str], pattern: str, redact: patterns.Redact) -> Callable[[Line], bool]:
+    """Whether a line, as it would be shown, is of these levels and fits the pattern; what is empty asks for nothing."""
     fits = patterns.regular(pattern) if pattern else None
-    return lambda line: (not level or line.level in level) and (fits is None or fits(line.text))
+    return lambda line: (not level or line.level in level) and (fits is None or fits(redact(line.text)))
 
 
 def _call(call: dict[str, Any]) -> str:

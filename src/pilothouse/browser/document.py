@@ -4,6 +4,7 @@ Above: tab, navigate, snapshot. Below: cdp.
 """
 
 import asyncio
+import itertools
 
 import msgspec
 
@@ -21,14 +22,21 @@ class Document:
         self.dom_ready = whole
         self.loaded = whole
         self.unreachable = unreachable
+        self.titled = False  # it tells its title itself, and each change of it
         self.told: set[tuple[str, int]] = set()  # nodes whose click listeners the walker knows of
         self.ahead: asyncio.TimerHandle | asyncio.Future[None] | None = None  # somebody is about to tell, or telling
 
 
+_numbers = itertools.count(1)
+
+
 class Dialog(msgspec.Struct, frozen=True):
+    """`number` is its own: a page may open one after the other with the same words."""
+
     kind: str  # alert | confirm | prompt | beforeunload
     message: str
     default: str
+    number: int = msgspec.field(default_factory=_numbers.__next__)
 
 
 class FileChooser(msgspec.Struct, frozen=True):
@@ -47,4 +55,5 @@ class Seen:
         self.document: Document | None = None
         self.view: tuple[bool, bool, int] = (False, False, 0)  # full, interactive, depth of the last look
         self.lines: list[str] = []
+        self.counts: dict[str, int] = {}  # of changes that each frame's world had seen then
         self.pages: dict[int, list[str]] = {}  # page number -> its lines

@@ -4,6 +4,7 @@ Above: browser, tools. Below: files. While it comes, a file bears the browser's 
 gets the name that the page wished, as far as that is a plain and free one.
 """
 
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,18 @@ class Download(msgspec.Struct):
     path: str = ""  # once it is whole
 
 
+class _Times(msgspec.Struct):
+    """On the monotonic clock."""
+
+    begun: float
+    ended: float = math.inf
+
+
 class Downloads:
     def __init__(self) -> None:
         self._by_id: dict[str, Download] = {}
-        self._unclaimed: dict[str, float] = {}  # nobody has waited for these yet; since when they are over
+        self._unclaimed: dict[str, _Times] = {}  # nobody has waited for these yet
+        self._acted_at = 0.0  # when the last action began
         self.signal = Signal()
         self.lies: dict[str, str] = {}  # where a browser put a file by itself, by the download's id
 
@@ -49,21 +58,29 @@ class Downloads:
 
     def begin(self, params: dict[str, Any], tab: str) -> None:
         self._by_id[params["guid"]] = Download(params["guid"], params["suggestedFilename"], params["url"], tab)
-        self._unclaimed[params["guid"]] = float("inf")
+        self._unclaimed[params["guid"]] = _Times(time.monotonic())
         self.signal.stir()
 
     async def next(self, timeout: float) -> Download | None:
-        """The next download that ends; one that has ended a moment ago counts, once."""
+        """The next download that ends; one that ended since the last action began counts, once."""
         await self.signal.until(self._ended, timeout)
         found = self._ended()
         if found:
             del self._unclaimed[found.id]
         return found
 
+    def acted(self, began_at: float) -> None:
+        """What was over before the caller's last action is not what they wait for."""
+        self._acted_at = max(self._acted_at, began_at)
+
     def _ended(self) -> Download | None:
-        oldest = time.monotonic() - FRESH_S
-        self._unclaimed = {one: when for one, when in self._unclaimed.items() if when >= oldest and one in self._by_id}
-        return next((self._by_id[one] for one in self._unclaimed if self._by_id[one].state != "inProgress"), None)
+        """The newest that is over. While one that the last action began is under way, it is that one."""
+        oldest = max(time.monotonic() - FRESH_S, self._acted_at)
+        fresh = {one: at for one, at in self._unclaimed.items() if at.ended >= oldest and one in self._by_id}
+        self._unclaimed = fresh
+        awaited = [one for one, at in fresh.items() if at.begun >= self._acted_at] or list(fresh)
+        over = [self._by_id[one] for one in awaited if self._by_id[one].state != "inProgress"]
+        return over[-1] if over else None
 
     def move(self, params: dict[str, Any], folder: Path | None = None) -> Download | None:
         """Take in progress; answers the download when it has just ended."""
@@ -78,7 +95,7 @@ class Downloads:
         if download.state == "completed" and folder:
             download.path = self.lies.pop(download.id, "") or _named(folder / download.id, download.name)
         if download.id in self._unclaimed:
-            self._unclaimed[download.id] = time.monotonic()
+            self._unclaimed[download.id].ended = time.monotonic()
         self._drop_oldest()
         self.signal.stir()
         return download

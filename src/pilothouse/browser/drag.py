@@ -1,7 +1,8 @@
 """Dragging: press, carry, let go. Native drags (dataTransfer) and those that pages make of pointer events.
 
 Above: tools. Below: input, locate, settle, cdp. Chrome hands a native drag over to us while it is intercepted (M);
-from then on it goes by drag events. A drag that does not come to its end lets go where it began.
+from then on it goes by drag events. A drag that does not come to its end lets go where it began. A drag is no click,
+wherever it ends.
 """
 
 import asyncio
@@ -23,7 +24,8 @@ STEPS = 10
 NUDGE_PX = 8.0  # beyond what Chrome and most pages take for a click
 LIFT_S = 2.0
 LET_GO_S = 0.5
-_LEFT: dict[str, Any] = {"button": "left", "clickCount": 1}
+# Down and up on one element would be a click on it, also where a drag is broken off; a count of 0 makes none (M).
+_LEFT: dict[str, Any] = {"button": "left", "clickCount": 0}
 _HELD: dict[str, Any] = {"button": "left", "buttons": 1}
 
 

@@ -81,6 +81,8 @@ async def enter(element: Element, value: str, clear: bool) -> dict[str, Any]:
 
 async def choose(tab: Tab, element: Element, values: list[str]) -> tuple[Filled, list[str]]:
     field = await element.world.call("enter", element.local, {"seal": element.seal}, timeout=hand.CHECK_TIMEOUT_S)
+    if field.get("fail") == "not_editable":
+        raise _no_select(element)
     hand.raise_if_unfit(element, field)
     values = await confide.choices(tab, element, values)
     mark = Mark(tab, element.frame)
@@ -112,11 +114,13 @@ async def _choose(element: Element, local: int, values: list[str]) -> list[str]:
         case "single":
             raise Failure("bad_request", f"{element.ref} takes one value only")
         case _:
-            raise Failure(
-                "bad_request",
-                f"{element.ref} is no <select>",
-                suggestions=["click it, look at what opens, and click the option"],
-            )
+            raise _no_select(element)
+
+
+def _no_select(element: Element) -> Failure:
+    """Also of a list that the page has drawn itself."""
+    steps = ["click it, look at what opens, and click the option"]
+    return Failure("bad_request", f"{element.ref} is no <select>", suggestions=steps)
 
 
 async def _check(tab: Tab, element: Element, field: dict[str, Any], value: str) -> None:

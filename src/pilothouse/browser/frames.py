@@ -26,6 +26,7 @@ class Frame:
         self.url = ""
         self.name = ""
         self.loader_id = ""
+        self.origin = ""  # that its document acts as, if it is one of the web
         self.world: World | None = None
         self.page_context: tuple[str, int] | None = None  # the page's own world: unique id and number
         self.guest_context: tuple[str, int] | None = None  # made when a caller first wants a world of its own
@@ -37,6 +38,7 @@ class Frame:
 
     def drop_world(self) -> None:
         self.world = None
+        self.origin = ""
         self.page_context = None
         self.guest_context = None
         self.document = None
@@ -68,6 +70,15 @@ class Frames:
 
     def children(self, frame: Frame) -> list[Frame]:
         return [one for one in self._by_id.values() if one.parent == frame.id]
+
+    def addresses(self, frame: Frame) -> list[str]:
+        """Where a frame is: its address, and the origin that its document acts as where the address does not tell (a
+        blank one is its maker's). One without either is where the frame around it is."""
+        url = frame.url.removeprefix("blob:")
+        if frame.origin and not f"{url}/".startswith(f"{frame.origin}/"):
+            return [frame.url, frame.origin]
+        parent = self._by_id.get(frame.parent) if url.startswith("about:") or not url else None
+        return [frame.url, *self.addresses(parent)] if parent else [frame.url]
 
     def is_root(self, frame: Frame) -> bool:
         """The topmost frame of its channel: pointer positions count from its corner."""
@@ -193,6 +204,8 @@ class Frames:
         if frame.channel is not channel:
             return
         if aux.get("isDefault"):
+            origin: str = context.get("origin", "")
+            frame.origin = origin if origin.startswith(("http://", "https://")) else ""
             frame.page_context = (context["uniqueId"], context["id"])
             frame.document = channel.post(
                 "Runtime.evaluate", expression="document", uniqueContextId=context["uniqueId"], steadfast=True

@@ -6,14 +6,15 @@ half-way leaves nothing pressed.
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 import msgspec
 
 from pilothouse.browser import keys
+from pilothouse.browser.again import judge_again
 from pilothouse.browser.frames import Frame
-from pilothouse.browser.locate import HELD, Element, stale
+from pilothouse.browser.locate import HELD, Element, Hold, stale
 from pilothouse.browser.settle import Mark, settle, turn_ahead
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import World, WorldGone
@@ -42,7 +43,7 @@ _HUNG = "look at the page (get_page_state): what was pressed may have had its ef
 
 
 class Aim(msgspec.Struct, frozen=True):
-    """A point on a channel, and what is there."""
+    """A point on a channel, and what is there; `page` is the same point, counted from the corner of the page."""
 
     channel: Channel
     x: float
@@ -50,6 +51,7 @@ class Aim(msgspec.Struct, frozen=True):
     role: str
     name: str
     note: str
+    page: Point = (0.0, 0.0)
 
 
 async def aim(tab: Tab, element: Element, *, enabled: bool = True, on_page: bool = False) -> Aim:
@@ -62,7 +64,7 @@ async def aim(tab: Tab, element: Element, *, enabled: bool = True, on_page: bool
     raise_if_unfit(element, spot)
     inner, outer = await _on_channel(tab, element, spot["x"], spot["y"])
     channel = tab.channel if on_page else element.frame.channel
-    return Aim(channel, *(outer if on_page else inner), spot["role"], spot["name"], note_of(element, spot))
+    return Aim(channel, *(outer if on_page else inner), spot["role"], spot["name"], note_of(element, spot), outer)
 
 
 async def _spot(element: Element, *, enabled: bool) -> dict[str, Any]:
@@ -131,7 +133,7 @@ async def click_at(tab: Tab, x: float, y: float, *, button: str, count: int) -> 
             f"{x:g}, {y:g} is outside the window, which is {spot['width']} x {spot['height']} px",
             suggestions=["scroll first, or click a target"],
         )
-    where = Aim(tab.channel, x, y, spot["role"], spot["name"], "")
+    where = Aim(tab.channel, x, y, spot["role"], spot["name"], "", (x, y))
     if held := HELD.get():
         await held.confirm_point(tab, x, y)
     mark = Mark(tab, main)
@@ -148,25 +150,62 @@ async def focus(tab: Tab, element: Element) -> Aim:
 
 
 async def press(tab: Tab, where: Aim, *, button: str, count: int, modifiers: Iterable[str]) -> None:
+    """A page may put something else under the pointer after a press: that is judged before the next one."""
     mask = sum(_MODIFIERS[name] for name in set(modifiers))
+    held = HELD.get() if count > 1 else None
+    seen = await held.seen_at(tab, *where.page) if held else ()
     sent = [_mouse(where, "mouseMoved", modifiers=mask)]
     for number in range(1, count + 1):
+        if held and number > 1:
+            await deliver(sent)
+            sent = []
+            if not await _goes_on(tab, held.follow_point(tab, *where.page, seen)):
+                return
         options: dict[str, Any] = {"button": button, "clickCount": number, "modifiers": mask}
         sent.append(_mouse(where, "mousePressed", **options))
         sent.append(_mouse(where, "mouseReleased", **options))
     await deliver(sent)
 
 
-async def press_key(tab: Tab, combination: str, count: int = 1, frame: Frame | None = None) -> None:
-    """`frame` is where the focus is, if that is known."""
+async def press_key(tab: Tab, combination: str, count: int = 1, frame: Frame | None = None) -> int:
+    """How often it was pressed. `frame` is where the focus is, if that is known."""
     strokes = keys.strokes(combination)
-    if held := HELD.get():
+    held = HELD.get()
+    if held:
         await held.confirm(tab, enter=True)
     mark = Mark(tab, frame or tab.frame or tab.frames.main)
-    events = [one for _ in range(count) for one in strokes]
-    ahead = await turn_ahead(mark, "keyup") if len(events) == _ONE_KEY else None
-    await stroke(tab, events)
+    ahead = None
+    if held and count > 1 and keys.presses(combination):
+        count = await _press_each(tab, held, strokes, count)
+    else:
+        events = [one for _ in range(count) for one in strokes]
+        ahead = await turn_ahead(mark, "keyup") if len(events) == _ONE_KEY else None
+        await stroke(tab, events)
     await settle(tab, mark, ahead=ahead)
+    return count
+
+
+async def _press_each(tab: Tab, held: Hold, strokes: list[dict[str, Any]], count: int) -> int:
+    """Keys that set something off: the first may give the focus to something else, which is judged before the next."""
+    for pressed in range(count):
+        if pressed and not await _goes_on(tab, held.follow(tab, enter=True)):
+            return pressed
+        await stroke(tab, strokes)
+    return count
+
+
+async def _goes_on(tab: Tab, judging: Coroutine[Any, Any, None]) -> bool:
+    """Whether the next press may follow; not where a dialog has come, or the document that was pressed has left."""
+    try:
+        await judging
+    except WorldGone:
+        return False
+    except Failure:
+        if tab.hindrance():
+            return False
+        raise
+    judge_again()
+    return True
 
 
 async def stroke(tab: Tab, events: Iterable[dict[str, Any]]) -> None:
@@ -236,9 +275,12 @@ async def owner_in(tab: Tab, frame: Frame, parent: Frame) -> int:
     if frame.owner and frame.owner[0] == world.uid:
         return frame.owner[1]
     node = await parent.channel.send("DOM.getFrameOwner", frameId=frame.id)
-    found = await parent.channel.send(
-        "DOM.resolveNode", backendNodeId=node["backendNodeId"], executionContextId=world.context_id
-    )
-    local: int = await world.call_with("refOf", found["object"]["objectId"])
+    local: int = await world.call_with("refOf", await node_in(world, node["backendNodeId"]))
     frame.owner = (world.uid, local)
     return local
+
+
+async def node_in(world: World, node: int) -> str:
+    """What the browser calls by a number of its own, as an object of the world."""
+    found = await world.channel.send("DOM.resolveNode", backendNodeId=node, executionContextId=world.context_id)
+    return found["object"]["objectId"]

@@ -130,7 +130,8 @@ class Asker(NamedTuple):
 class Rules:
     """The rules of one session; the newest is asked first."""
 
-    def __init__(self) -> None:
+    def __init__(self, redact: patterns.Redact = str) -> None:
+        self._redact = redact
         self._rules: dict[str, Rule] = {}
         self._count = 0
 
@@ -151,7 +152,9 @@ class Rules:
             )
         self._count += 1
         name = f"{'m' if fields.get('answer') else 'b'}{self._count}"
-        rule = self._rules[name] = Rule(name, pattern, patterns.address(pattern), **fields)
+        fits = patterns.address(pattern)
+        # What is stopped is seen to be: by the part of an address that nobody is shown, nothing is.
+        rule = self._rules[name] = Rule(name, pattern, lambda url: fits(self._redact(url)), **fields)
         return rule
 
     def remove(self, name: str = "") -> list[Rule]:
@@ -219,6 +222,7 @@ class Intercept:
             channel.post("Fetch.enable", **wanted)
 
     def leave(self, channel: Channel) -> None:
+        self._asking.left(channel.id)
         self._channels.pop(channel.id, None)
         self._early.discard(channel.id)
         self._shared.pop(channel.id, None)

@@ -17,7 +17,7 @@ async def ask_again(tab: "Tab", announced: dict[str, Any]) -> None:
     if not await tab.signal.until(lambda: loader in tab.loaders or tab.closed, ARRIVAL_S):
         return
     refused = tab.document.loader_id == loader and tab.document.unreachable and tab.denies(url)
-    if tab.closed or not refused:  # it has come, or the tab is elsewhere by now
+    if tab.closed or tab.navigating or not refused:  # it has come, or the tab is elsewhere by now, or on its way
         return
     if "redirectResponse" not in announced:
         tab.leaves_for(url)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from pilothouse.browser.frames import Frame
+from pilothouse.browser.guesses import honest
 from pilothouse.browser.refs import is_ref
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.unseen import open_roots
@@ -45,8 +46,11 @@ class Hold(Protocol):
     async def element(self, tab: Tab, target: str | list[str]) -> Element: ...
     async def confirm(self, tab: Tab, *, enter: bool) -> None: ...
     async def follow(self, tab: Tab, *, enter: bool) -> None: ...
+    async def seen_at(self, tab: Tab, x: float, y: float) -> tuple[object, ...]: ...
+    async def follow_point(self, tab: Tab, x: float, y: float, seen: tuple[object, ...]) -> None: ...
     async def confirm_point(self, tab: Tab, x: float, y: float) -> None: ...
     def confirm_dialog(self, tab: Tab) -> None: ...
+    def confirm_chooser(self, tab: Tab) -> None: ...
 
 
 HELD: ContextVar[Hold | None] = ContextVar("held", default=None)  # by the call that runs in this context
@@ -142,10 +146,14 @@ async def _in_frame(tab: Tab, frame: Frame, query: str) -> Element | None:
             f"{query!r} is not a target: {error}",
             suggestions=['a target is a ref (e12), CSS, text=Save, label=Name, or role=button[name="Save"]'],
         )
-    if not found["matches"]:
+    try:
+        matches = await honest(tab, world, query, found["matches"])
+    except WorldGone:
         return None
-    local = found["matches"][0]
-    note = f"the first of {found['total']} matches" if found["total"] > 1 else ""
+    if not matches:
+        return None
+    local, total = matches[0], found["total"] if matches == found["matches"] else len(matches)
+    note = f"the first of {total} matches" if total > 1 else ""
     return Element(frame, world, local, tab.refs.number(world.uid, local), note)
 
 
@@ -156,6 +164,8 @@ async def _not_found(tab: Tab, frame: Frame, query: str) -> Failure:
         try:
             nearest = await world.call("nearest", query, 5, timeout=2)
             lines = [f"{one['role']} {quoted(one['name'])} {one['ref']}" for one in nearest]
+            # What is near by letters that nobody is shown would tell of these.
+            lines = [one for one in lines if tab.terms.redact_registered(one) == one]
             candidates = [tab.refs.render(world.uid, line) for line in lines]
         except (WorldGone, Failure):
             candidates = []  # the error itself matters more than its decoration

@@ -35,6 +35,14 @@ _WORDS = {
         "the server answered 401: it asks for a user name and a password",
         "put both into the address, before the host: user, a colon, password, an @",
     ),
+    "net::ERR_CACHE_MISS": (
+        "a form brought this page, and the browser would have to send it again (net::ERR_CACHE_MISS)",
+        "navigate to its address, or send the form anew",
+    ),
+    "net::ERR_INTERNET_DISCONNECTED": (
+        "the tab is offline (net::ERR_INTERNET_DISCONNECTED)",
+        "emulate with offline=false brings it back, if this session took it off",
+    ),
     "net::ERR_TOO_MANY_REDIRECTS": (
         "the server redirects without end (net::ERR_TOO_MANY_REDIRECTS)",
         "cookies of an earlier visit may be the reason: try a new session",
@@ -203,8 +211,9 @@ async def _go(tab: Tab, url: str, end: float) -> dict[str, Any]:
             tab.channel.post("Page.stopLoading")
             if pending:
                 raise pending from None
-            told = f"{short(url)} sent no page in time"
-            raise Failure("timeout", told, suggestions=["try a longer timeout_ms"]) from None
+            told = f"{short(url)} sent no page in time and was given up; the tab is still at {short(tab.url)}"
+            given_up = {"given_up": short(url)}
+            raise Failure("timeout", told, details=given_up, suggestions=["try a longer timeout_ms"]) from None
         raise
 
 
@@ -223,9 +232,9 @@ async def _not_arrived(tab: Tab, url: str, before: Document, reply: dict[str, An
 def _failed(tab: Tab, url: str, error: str, request: Request | None, again: str = "") -> Failure:
     """What failed may be the last of several redirects: the reason is asked for there. The network does not wait for a
     person as long as they may take to answer."""
-    if pending := tab.asked_about:
-        return pending
     last = request.whole_url if request else url
+    if (pending := tab.asked_about) and tab.asking == last.partition("#")[0]:
+        return pending
     shown = short(url)
     details = {"error": error, "url": shown}
     if refusal := tab.refusal(last):
@@ -244,7 +253,8 @@ def _failed(tab: Tab, url: str, error: str, request: Request | None, again: str 
         advice = "go to an address that is allowed, or ask for a session that may go there"
         return Failure("denied", f"{shown}: {why}", details=details, suggestions=[advice])
     words, advice = _WORDS.get(error, (error, "check that the server runs and the address is right"))
-    return Failure("navigation_failed", f"{shown}: {why or words}{again}", details=details, suggestions=[advice])
+    steps = [advice, *(["the tab shows the browser's error page now"] if tab.document.unreachable else [])]
+    return Failure("navigation_failed", f"{shown}: {why or words}{again}", details=details, suggestions=steps)
 
 
 def _refused(shown: str, refusal: Refusal, details: dict[str, str]) -> Failure:

@@ -412,16 +412,16 @@ class Network:
 
 
 def choice(
-    url_pattern: str, methods: Sequence[str], types: Sequence[str], status: tuple[int, int]
+    url_pattern: str, methods: Sequence[str], types: Sequence[str], status: tuple[int, int], redact: patterns.Redact
 ) -> Callable[[Request], bool]:
-    """Whether a request fits all of these; what is empty asks for nothing."""
+    """Whether a request, as it would be shown, fits all of these; what is empty asks for nothing."""
     fits = patterns.address(url_pattern) if url_pattern else None
     of_methods, of_types = {one.upper() for one in methods}, {one.lower() for one in types}
     return lambda one: (
         (not of_methods or one.method in of_methods)
         and (not of_types or one.type.lower() in of_types)
         and status[0] <= _worst(one) <= status[1]
-        and (fits is None or fits(one.whole_url))
+        and (fits is None or fits(redact(one.whole_url)))
     )
 
 

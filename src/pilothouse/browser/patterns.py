@@ -13,6 +13,8 @@ import re2  # pyright: ignore[reportMissingTypeStubs]
 from pilothouse.errors import Failure
 
 MAX_CHARS = 1000
+Redact = Callable[[str], str]
+"""What makes of a text what its reader is shown: who filters must not learn more than who reads."""
 _ORIGIN = re.compile(r"(https?|\*)://([^/*?#@\\\s]+)")
 
 

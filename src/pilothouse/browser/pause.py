@@ -3,6 +3,8 @@
 Above: the session has one, the gate waits at it, wheel takes it and gives it back. Below: signal, errors.
 """
 
+from collections.abc import Callable
+
 from pilothouse.browser.signal import Signal
 from pilothouse.errors import Failure
 
@@ -11,6 +13,7 @@ class Pause:
     def __init__(self) -> None:
         self.taken = False
         self.waiting = 0  # calls of agents
+        self.on_given_back: Callable[[], object] = lambda: None
         self._changed = Signal()
 
     def take(self) -> None:
@@ -19,6 +22,7 @@ class Pause:
     def give_back(self) -> None:
         self.taken = False
         self._changed.stir()
+        self.on_given_back()
 
     def check(self) -> None:
         """For what ends a session: nobody closes it under the person's hands."""

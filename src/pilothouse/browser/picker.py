@@ -70,11 +70,21 @@ async def _asked(tab: Tab, prompt: str, until: float) -> Picked | None:
     while (left_s := until - time.monotonic()) > 0:
         try:
             world = await tab.frames.ready(tab.frames.main, left_s)
-            told = await world.call("pick", prompt, int(left_s * 1000), timeout=left_s + _MARGIN_S)
+            told = await _answered(world, prompt, left_s)
         except WorldGone:
             continue
         return None if told is None or told.get("late") else await _found(tab, world, told)
     return None
+
+
+async def _answered(world: World, prompt: str, left_s: float) -> dict[str, Any] | None:
+    try:
+        return await world.call("pick", prompt, int(left_s * 1000), timeout=left_s + _MARGIN_S)
+    except WorldGone:
+        raise
+    except BaseException:  # nobody waits for an answer any more: what was drawn must not stay over the page
+        world.post("endPick")
+        raise
 
 
 async def _found(tab: Tab, world: World, told: dict[str, Any]) -> Picked:

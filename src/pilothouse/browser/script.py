@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from pilothouse.browser.again import judge_again
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.locate import Element, locate
 from pilothouse.browser.settle import Mark, settle_script, turn
@@ -27,10 +28,11 @@ _BREAK = re.compile(r"[;\n]\s*+")
 _BEGINS = re.compile(r"[\w$\"'{!]")
 MOST_SPLITS = 5
 MAX_THROWN = 500
-# What JSON would turn into {}: elements as their source, collections as lists.
+# What would become {}: elements as their source, dates as JSON has them, collections as lists.
 _PLAIN = """((value) => {
   const source = (one) => one instanceof Element ? one.outerHTML.slice(0, 1000) : one.textContent;
-  const shown = (one) => one instanceof Node ? source(one) : one;
+  const date = (one) => Number.isNaN(one.getTime()) ? String(one) : one.toISOString();
+  const shown = (one) => one instanceof Node ? source(one) : one instanceof Date ? date(one) : one;
   const lists = [NodeList, HTMLCollection, Set];
   if (lists.some((kind) => value instanceof kind)) return [...value].map(shown);
   return value instanceof Map ? [...value] : value instanceof Error ? String(value) : shown(value);
@@ -132,6 +134,7 @@ class _Script:
         arguments: list[dict[str, Any]] = [{"value": one} for one in self._args]
         if self._element:
             arguments.insert(0, {"objectId": await _in_context(self._element, number)})
+        judge_again()
         answer = self._frame.channel.post(
             "Runtime.callFunctionOn",
             functionDeclaration=f"async (...given) => {_PLAIN.replace(chr(10), '')}(await ({declaration})(...given))",
@@ -208,8 +211,11 @@ def _thrown(details: dict[str, Any]) -> Failure:
     thrown = details.get("exception", {})
     message = str(thrown.get("description") or thrown.get("value") or details.get("text", "failed"))
     place: dict[str, Any] = next(iter(details.get("stackTrace", {}).get("callFrames", [])), details)
+    where = {"line": place.get("lineNumber", 0) + 1, "column": place.get("columnNumber", 0) + 1}
+    if where["line"] == 1 and not place.get("url"):
+        del where["column"]  # of a line that begins with words of ours
     return Failure(
         "page_error",
         quoted(message.partition("\n    at ")[0], MAX_THROWN),
-        details={"line": place.get("lineNumber", 0) + 1, "column": place.get("columnNumber", 0) + 1},
+        details=where,
     )

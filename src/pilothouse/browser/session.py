@@ -79,7 +79,7 @@ class Session:
         self.closed = False
         self.end: Failure | None = None  # why it was ended, when others did
         self.current: Tab | None = None
-        self.rules = Rules()
+        self.rules = Rules(terms.redact_registered)
         self.pause = Pause()
         self.watched = 0  # by people: how many pictures of it are shown
         self._terms = terms
@@ -204,14 +204,19 @@ class Session:
         return tab
 
     async def next_tab(self, timeout: float) -> Tab | None:
-        """The next tab that a page opens; one that a page opened a moment ago counts, once."""
-        oldest = asyncio.get_running_loop().time() - POPUP_FRESH_S
-        self._popups = {name: when for name, when in self._popups.items() if when >= oldest}
+        """The next tab that a page opens; the newest that the last action opened a moment ago counts, once."""
+        self._forget_popups(time.monotonic() - POPUP_FRESH_S)
         if not await self._popped.until(lambda: self._popups, timeout):
             return None
-        name = next(iter(self._popups))
-        del self._popups[name]
+        name, _ = self._popups.popitem()
         return self._tabs.get(name)
+
+    def acted(self, began_at: float) -> None:
+        """An action: what was opened before it is no news any more."""
+        self._forget_popups(began_at)
+
+    def _forget_popups(self, before: float) -> None:
+        self._popups = {name: when for name, when in self._popups.items() if when >= before}
 
     async def close_tab(self, tab: Tab) -> None:
         """Whoever asks for it is told by the answer; an event would only repeat it."""
@@ -243,7 +248,7 @@ class Session:
 
     def follow(self, wanted: Wanted, tidy: Callable[[Line], Line], tab: str = "") -> Stream:
         """What is wanted of all tabs or of one, from now on, until the session's or the stream's end."""
-        stream = Stream(wanted, tidy, self._streams.discard, tab)
+        stream = Stream(wanted, tidy, self._streams.discard, tab, self.terms.redact_text)
         stream.start(self.tabs, self.watch)
         self._streams.add(stream)
         return stream
@@ -269,7 +274,7 @@ class Session:
         opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
         by = opener.name if opener else "a tab that is closed now"
         self.watch.add("tab_opened", tab.name, f"{tab.name} opened by {by}")
-        self._popups[tab.name] = asyncio.get_running_loop().time()
+        self._popups[tab.name] = time.monotonic()
         self._popped.stir()
 
     def _turn_away(self, tab: Tab) -> None:

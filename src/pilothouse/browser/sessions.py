@@ -344,9 +344,12 @@ class Sessions:
         return task
 
     async def close_connection(self, connection: str) -> None:
-        gone = [session for session in self._open.values() if connection and session.owner[1] == connection]
+        """It never comes back. What a person has in hand ends when they give it back, or leave it alone."""
+        left = [session for session in self._open.values() if connection and session.owner[1] == connection]
         self.partings.forget(connection=connection)
-        await asyncio.gather(*(self.close(session) for session in gone))
+        for session in left:
+            session.pause.on_given_back = partial(self._forget, session, "its agent has gone")
+        await asyncio.gather(*(self.close(session) for session in left if not session.pause.taken))
 
     def close_key(self, key: str) -> None:
         """A key was taken back. At once: who gets a new one of that name must not come upon what the old one had."""

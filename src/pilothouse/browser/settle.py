@@ -6,6 +6,7 @@ changes until they rest. What a late timer may still do is waited out by the nex
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,9 @@ class Mark:
         self.document: Document = tab.document
         self.last_request = tab.network.last_number
         self.frame = frame
+        self.began_at = time.monotonic()
         self.acted_at = 0.0
-        self.given_up: set[str] = set()
+        self.given_up: dict[str, Request] = {}  # not answered in time
         self.refused: list[dict[str, str]] = []  # fields that kept the browser from sending a form
         tab.strayed_at = 0.0  # where the tab went before is not this action's doing
 
@@ -49,6 +51,7 @@ async def settle(
     loop = asyncio.get_running_loop()
     mark.acted_at = loop.time()
     tab.mark = mark
+    tab.acted(mark.began_at)
     turned = asyncio.ensure_future(_sooner(ahead, mark)) if ahead else None
     try:
         return await _follow(tab, mark, loop.time() + timeout, turned)
@@ -94,12 +97,14 @@ async def settle_script(tab: "Tab", mark: Mark, turned: Awaitable[int] | None = 
     mark.acted_at = loop.time()
     if await _follow(tab, mark, loop.time() + NAVIGATION_S, turned):
         tab.mark = mark
+        tab.acted(mark.began_at)
 
 
 def arrived(tab: "Tab", mark: Mark) -> None:
     """After a navigation: whatever the new page has asked for by the next call belongs to it."""
     mark.document = tab.document
     tab.mark = mark
+    tab.acted(mark.began_at)
 
 
 async def wait_out(tab: "Tab", mark: Mark, timeout: float) -> None:
@@ -133,13 +138,18 @@ async def _follow(tab: "Tab", mark: Mark, end: float, turned: Awaitable[int] | N
             await tab.signal.until(lambda: not _frame_loads(tab, mark.frame) or tab.dialog, patience)
         elif waiting := _open_requests(tab, mark):
             if not await _requests(tab, waiting, patience):
-                mark.given_up |= {request.id for request in waiting}
+                mark.given_up |= {request.id: request for request in waiting}
         else:
             return effect
         effect = True
         if not patience:
             break
     return True
+
+
+def still_open(mark: Mark) -> list[Request]:
+    """What the action asked for, and nobody waits for any more."""
+    return [one for one in mark.given_up.values() if not one.done]
 
 
 def _frame_loads(tab: "Tab", frame: Frame) -> bool:

@@ -396,6 +396,7 @@ class SharedSeat(Seat):
 
     def hold_to(self, border: Border) -> None:
         super().hold_to(border)
+        self._unfollow()  # what changes is told once, and spread further there
         self._unfollow = border.follow(self._rules_changed)
         self._shared_browser.rule_soon()
 

@@ -21,32 +21,30 @@ LOOK_S = 4.0
 MAX_ELEMENTS = 10
 MAX_SIDE = 1280
 QUALITY = 75
-_RECT = """(n) => {
-  const element = ph.element(n);
-  if (!element || !element.isConnected) return null;
-  const { x, y, width, height } = element.getBoundingClientRect();
-  return { x, y, width, height };
-}"""
+AROUND_POINT = 12.0
+UNSEEN = "what it points at is not in view: it would be scrolled to first"
 
 Box = dict[str, float]
 
 
 class Sighting(msgspec.Struct, frozen=True):
-    """`boxes` are in pixels of the picture."""
+    """`boxes` are in pixels of the picture; `note` tells why there is none of something that is pointed at."""
 
     data: bytes
     width: int
     height: int
     boxes: list[Box]
+    note: str = ""
 
 
-async def sighted(tab: Tab, elements: list[Element]) -> Sighting:
-    """What is there now, around the first of them."""
+async def sighted(tab: Tab, elements: list[Element], point: tuple[float, float] | None = None) -> Sighting:
+    """What is there now, around the first of them, or with a point of the window marked."""
     tab.check_open()
     tab.check_dialog()
     try:
         view = (await tab.channel.send("Page.getLayoutMetrics", timeout=LOOK_S))["cssVisualViewport"]
-        boxes = [box for one in elements[:MAX_ELEMENTS] if (box := await _box(tab, one))]
+        found = [await _box(tab, one) for one in elements[:MAX_ELEMENTS]]
+        boxes = [box for box in found if box] + ([_around_point(*point)] if point else [])
         clip = _around(view, boxes[0] if boxes else None)
         beyond = (clip["x"], clip["y"]) != (view["pageX"], view["pageY"])
         scale = min(1.0, MAX_SIDE / max(clip["width"], clip["height"], 1))
@@ -63,26 +61,32 @@ async def sighted(tab: Tab, elements: list[Element]) -> Sighting:
         raise Failure("page_error", f"no picture could be taken: {error}") from error
     shown = [_within(box, view, clip, scale) for box in boxes]
     size = round(clip["width"] * scale), round(clip["height"] * scale)
-    return Sighting(base64.b64decode(shot["data"]), *size, shown)
+    return Sighting(base64.b64decode(shot["data"]), *size, shown, UNSEEN if None in found else "")
 
 
 async def _box(tab: Tab, element: Element) -> Box | None:
-    """In the window of the page, frames around it counted in."""
-    box: Box | None = await element.world.run(_RECT, element.local, timeout=LOOK_S)
-    frame = element.frame
-    while box and (parent := tab.frames.get(frame.parent)) is not None:
+    """What of it is not hidden by boxes and frames around it, in the window of the page."""
+    frame, parent = element.frame, tab.frames.get(element.frame.parent)
+    box: Box | None = await element.world.call("inSight", element.local, None, parent is not None, timeout=LOOK_S)
+    while box and parent is not None:
         world = await tab.frames.ready(parent, LOOK_S)
-        origin: dict[str, Any] | None = await world.call("frameOrigin", await owner_in(tab, frame, parent))
+        owner = await owner_in(tab, frame, parent)
+        origin: dict[str, Any] | None = await world.call("frameOrigin", owner, timeout=LOOK_S)
         if origin is None:
             return None
-        box = {
+        outer = {
             "x": origin["x"] + box["x"] * origin["scaleX"],
             "y": origin["y"] + box["y"] * origin["scaleY"],
             "width": box["width"] * origin["scaleX"],
             "height": box["height"] * origin["scaleY"],
         }
-        frame = parent
+        frame, parent = parent, tab.frames.get(parent.parent)
+        box = await world.call("inSight", owner, outer, parent is not None, timeout=LOOK_S)
     return box
+
+
+def _around_point(x: float, y: float) -> Box:
+    return {"x": x - AROUND_POINT, "y": y - AROUND_POINT, "width": 2 * AROUND_POINT, "height": 2 * AROUND_POINT}
 
 
 def _around(view: dict[str, float], box: Box | None) -> Box:

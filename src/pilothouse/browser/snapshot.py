@@ -4,7 +4,6 @@ Above: tools. Below: unseen (what the walker cannot see by itself), tab, refs, w
 """
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Iterable
 from difflib import SequenceMatcher
@@ -17,13 +16,12 @@ from pilothouse.browser.budget import clip, fitting, tokens
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.input import owner_in
 from pilothouse.browser.locate import optional_scope, stale
-from pilothouse.browser.patterns import regular
 from pilothouse.browser.tab import Seen, Tab
 from pilothouse.browser.unseen import open_roots, tell_listeners, told_ahead
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
-from pilothouse.result import plain_url, quoted
+from pilothouse.result import counted, plain_url, quoted
 
 DEFAULT_BUDGET = 2500
 DIFF_SHARE = 0.4
@@ -68,15 +66,16 @@ async def take(tab: Tab, options: Options) -> Snapshot:
         "interactive": options.interactive,
         "depth": options.depth,
     }
-    root = await _look(tab, frame, wanted)
+    in_view = not (options.scope or options.full or options.page > 1)
+    root = await _look(tab, frame, wanted, tab.seen.counts if options.diff and in_view else None)
     lines = ["  " * depth + text for depth, text in root.lines]
     tab.title = root.title if frame is tab.frames.main else tab.title
     seen = _reading(tab, options)
     changed = _difference(seen, lines) if options.diff else ""
     if not options.scope and options.page == 1:
-        seen.lines = lines
+        seen.lines, seen.counts = lines, root.counts
     if isinstance(changed, list):
-        return _changes(root, changed, options.budget)
+        return _changes(root, [*changed, *_out_of_view(root)], options.budget)
     return _page(tab, options, root, lines, [changed] if changed else [])
 
 
@@ -118,26 +117,31 @@ class _Part(msgspec.Struct):
     title: str = ""
     above: int = 0
     below: int = 0
+    counts: dict[str, int] = {}  # of changes that each frame's world had seen by then
+    news: list[str] = []  # what has changed out of view
+    more_news: int = 0
 
 
-async def _look(tab: Tab, frame: Frame, wanted: dict[str, Any]) -> _Part:
+async def _look(tab: Tab, frame: Frame, wanted: dict[str, Any], since: dict[str, int] | None = None) -> _Part:
     """Who listens for clicks is asked first. Where that was done ahead, nobody waits for the answer; should somebody
     have come since, the page is walked again."""
     if not told_ahead(tab):
         await tell_listeners(tab)
-        return await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, 0)
+        return await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, since)
     telling = asyncio.ensure_future(tell_listeners(tab))
     try:
-        root = await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, 0)
-        return await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, 0) if await telling else root
+        root = await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, since)
+        return await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, since) if await telling else root
     finally:
         telling.cancel()
 
 
-async def _gather(tab: Tab, frame: Frame, wanted: dict[str, Any], timeout: float, level: int) -> _Part:
+async def _gather(
+    tab: Tab, frame: Frame, wanted: dict[str, Any], timeout: float, since: dict[str, int] | None = None, level: int = 0
+) -> _Part:
     world = await tab.frames.ready(frame, timeout)
     try:
-        answer = await _walk(world, wanted, timeout)
+        answer = await _walk(world, {**wanted, "since": (since or {}).get(world.uid, -1)}, timeout)
     except WorldGone:
         await tab.signal.until(lambda: not tab.navigating, timeout)
         world = await tab.frames.ready(frame, timeout)
@@ -145,13 +149,18 @@ async def _gather(tab: Tab, frame: Frame, wanted: dict[str, Any], timeout: float
     if answer.get("error") == "stale":
         raise stale("scope", "the element is gone")
     own = [(depth, text, tab.refs.render(world.uid, text)) for depth, text in answer["lines"]]
-    inner = await _inner_frames(tab, frame, world, answer["frames"], wanted, level)
-    lines: Lines = []
+    inner = await _inner_frames(tab, frame, answer["frames"], wanted, since, level)
+    whole = _Part([], answer["url"], answer["title"], answer["above"], answer["below"], {world.uid: answer["at"]})
+    if news := answer.get("news"):
+        whole.news, whole.more_news = [tab.refs.render(world.uid, text) for text in news["lines"]], news["more"]
     for depth, text, rendered in own:
-        lines.append((depth, rendered))
+        whole.lines.append((depth, rendered))
         for local in [one for one in inner if f"\u0001{one}\u0001" in text]:
-            lines += [(depth + 1 + deeper, line) for deeper, line in inner.pop(local)]
-    return _Part(lines, answer["url"], answer["title"], answer["above"], answer["below"])
+            part = inner.pop(local)
+            whole.lines += [(depth + 1 + deeper, line) for deeper, line in part.lines]
+            whole.counts |= part.counts
+            whole.news, whole.more_news = whole.news + part.news, whole.more_news + part.more_news
+    return whole
 
 
 async def _walk(world: World, wanted: dict[str, Any], timeout: float) -> dict[str, Any]:
@@ -162,57 +171,30 @@ async def _walk(world: World, wanted: dict[str, Any], timeout: float) -> dict[st
 
 
 async def _inner_frames(
-    tab: Tab, frame: Frame, world: World, printed: list[int], wanted: dict[str, Any], level: int
-) -> dict[int, Lines]:
+    tab: Tab, frame: Frame, printed: list[int], wanted: dict[str, Any], since: dict[str, int] | None, level: int
+) -> dict[int, _Part]:
     """The lines of every frame inside, by the local ref of its element. One that does not answer says so."""
     if not printed or level >= MAX_FRAME_DEPTH:
         return {}
     children = tab.frames.children(frame)
-    parts = await asyncio.gather(*(_inner(tab, frame, child, wanted, level) for child in children))
-    return {local: lines for local, lines in parts if local in printed}
+    parts = await asyncio.gather(*(_inner(tab, frame, child, wanted, since, level) for child in children))
+    return {local: part for local, part in parts if local in printed}
 
 
-async def _inner(tab: Tab, parent: Frame, child: Frame, wanted: dict[str, Any], level: int) -> tuple[int, Lines]:
+async def _inner(
+    tab: Tab, parent: Frame, child: Frame, wanted: dict[str, Any], since: dict[str, int] | None, level: int
+) -> tuple[int, _Part]:
     try:
         local = await owner_in(tab, child, parent)
     except (Failure, ProtocolError, WorldGone):
-        return 0, []
+        return 0, _Part([])
     try:
-        part = await _gather(tab, child, {**wanted, "scope": 0}, FRAME_TIMEOUT_S, level + 1)
+        part = await _gather(tab, child, {**wanted, "scope": 0}, FRAME_TIMEOUT_S, since, level + 1)
     except (Failure, ProtocolError, WorldGone) as error:
-        return local, [(0, f"(this frame did not answer: {error})")]
-    hidden = part.above + part.below
-    return local, [*part.lines, *([(0, f"({hidden} more items in this frame: page=2)")] if hidden else [])]
-
-
-# Searching
-
-
-def search(lines: Lines, text: str, pattern: str, role: str, limit: int) -> tuple[list[str], int]:
-    """Lines that hold the text, fit the pattern and show the role, each with the headings it stands under."""
-    needle = " ".join(text.split()).lower()
-    fits = regular(pattern) if pattern else None
-    shows = regular(rf"(^|[|:] ){re.escape(role)}\b") if role else None
-    hits: list[str] = []
-    total = 0
-    for index, (_, line) in enumerate(lines):
-        if needle in line.lower() and (fits is None or fits(line)) and (shows is None or shows(line)):
-            total += 1
-            if len(hits) < limit:
-                hits.append(" > ".join([*_above(lines, index), line]))
-    return hits, total
-
-
-def _above(lines: Lines, index: int) -> list[str]:
-    """The nearest two lines that a line is nested in."""
-    depth, found = lines[index][0], list[str]()
-    for at in range(index - 1, -1, -1):
-        if lines[at][0] < depth:
-            depth = lines[at][0]
-            found.insert(0, lines[at][1][:80])
-            if depth == 0 or len(found) == 2:
-                break
-    return found
+        return local, _Part([(0, f"(this frame did not answer: {error})")])
+    if hidden := part.above + part.below:
+        part.lines.append((0, f"({counted(hidden, 'more item')} in this frame: page=2)"))
+    return local, part
 
 
 # Pages, differences
@@ -254,7 +236,8 @@ def _unread(seen: Seen, page: int, lines: list[str]) -> list[str]:
 
 def _more(options: Options, part: _Part, left: int) -> str:
     above, below = (part.above, left + part.below) if options.page == 1 else (0, left)
-    counts = [f"{count} more items {where}" for count, where in ((above, "above"), (below, "below")) if count]
+    sides = ((above, "above"), (below, "below"))
+    counts = [f"{counted(count, 'more item')} {where}" for count, where in sides if count]
     if not counts:
         return ""
     ways = ", find, or scope=<ref>" if options.budget >= 200 else ""
@@ -269,6 +252,12 @@ def _changes(part: _Part, changed: list[str], budget: int) -> Snapshot:
     if left:
         shown = [*shown, f"({left} more changed lines: get_page_state without diff)"]
     return Snapshot(part.url, part.title, "\n".join(shown), bool(left), unchanged=not changed)
+
+
+def _out_of_view(part: _Part) -> list[str]:
+    more = counted(part.more_news, "more change" if part.news else "change")
+    hint = [f"({more} outside the view: full, find or scope)"] if part.more_news else []
+    return [*(f"+ {line} (outside the view)" for line in part.news), *hint]
 
 
 def _difference(seen: Seen, lines: list[str]) -> list[str] | str:

@@ -43,17 +43,23 @@ class Stream:
     line what may be told; nothing, if it may not. With `tab`, only what is of that one comes."""
 
     def __init__(
-        self, wanted: Wanted, tidy: Callable[[Line], Line], on_end: Callable[["Stream"], None], tab: str = ""
+        self,
+        wanted: Wanted,
+        tidy: Callable[[Line], Line],
+        on_end: Callable[["Stream"], None],
+        tab: str = "",
+        redact: patterns.Redact = str,
     ) -> None:
         self._wanted = wanted
         self._tab = tab
         self._tidy = tidy
         self._on_end = on_end
-        self._fits_line = console.choice(wanted.level, wanted.pattern)
+        self._fits_line = console.choice(wanted.level, wanted.pattern, redact)
         self._fits_request = network.choice(
-            wanted.url_pattern, wanted.method, wanted.type, (wanted.status_min, wanted.status_max)
+            wanted.url_pattern, wanted.method, wanted.type, (wanted.status_min, wanted.status_max), redact
         )
         self._fits_text = patterns.regular(wanted.pattern) if wanted.pattern else None
+        self._redact = redact
         self._waiting: deque[tuple[int, Callable[[], Line]]] = deque(maxlen=MAX_WAITING)
         self._lost = 0
         self._stirred = asyncio.Event()
@@ -119,7 +125,7 @@ class Stream:
             self._add(ended_ms, lambda: {**told, **network.brief(request)})
 
     def happened(self, event: Event) -> None:
-        if self._is_of(event.tab) and (self._fits_text is None or self._fits_text(event.text)):
+        if self._is_of(event.tab) and (self._fits_text is None or self._fits_text(self._redact(event.text))):
             told = {"event": event.kind, **msgspec.to_builtins(event), "kind": "event"}
             self._add(event.time_ms, lambda: told)
 

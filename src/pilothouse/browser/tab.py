@@ -6,10 +6,11 @@ so that nobody talks to a page that cannot answer or is still becoming another o
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, Protocol
 
 from pilothouse.browser import settle, world
+from pilothouse.browser.again import judge_again
 from pilothouse.browser.border import Refusal
 from pilothouse.browser.console import Console, Line
 from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
@@ -51,6 +52,7 @@ class Home(Protocol):
     def lone_workers(self, tab: "Tab") -> list[Channel]: ...
     def explain(self, url: str) -> str: ...
     async def permit_place(self) -> None: ...
+    def acted(self, began_at: float) -> None: ...
     def denies(self, url: str) -> bool: ...
     def refusal(self, url: str) -> Refusal | None: ...
     def forbids(self, url: str) -> Refusal | None: ...
@@ -111,7 +113,7 @@ class Tab:
         self._end: Failure | None = None
         self._children: dict[str, tuple[Channel, str]] = {}  # channel and, for a frame, its id
         self._errors_told: list[float] = []
-        self._late: asyncio.Task[None] | None = None
+        self._late: set[asyncio.Task[None]] = set()
         self._running: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._listen()
         self.prepare(channel)
@@ -175,6 +177,10 @@ class Tab:
         self.own_guise = self.guise = guise
         put_on(self.channel, guise, over=NOTHING, kind="tab")
 
+    def acted(self, began_at: float) -> None:
+        """The caller did something: what came before that is not what they wait for next."""
+        self._home.acted(began_at)
+
     async def permit_place(self) -> None:
         await self._home.permit_place()
 
@@ -204,18 +210,26 @@ class Tab:
     def _is_leaving(self) -> bool:
         """A document was asked for that has not come; if a person has not answered yet, it may still."""
         refused = self.document.unreachable.partition("#")[0]
-        return bool(self.bound_for or (refused and self._home.intercept.asking(self.channel) == refused))
+        return bool(self.bound_for or (refused and self.asking == refused))
+
+    @property
+    def asking(self) -> str:
+        """The address of the next document, if a person is being asked about it."""
+        return self._home.intercept.asking(self.channel)
 
     @property
     def asked_about(self) -> Failure | None:
         """A person has not said yet whether the next document may come."""
-        url = self._home.intercept.asking(self.channel)
+        url = self.asking
         if not url:
             return None
         return Failure(
             "approval_pending",
             f"a person is being asked whether {url[:300]} may be opened",
-            suggestions=["repeat the call when they have answered", "or give it up: navigate to another address"],
+            suggestions=[
+                "repeat the call when they have answered: `pilothouse approvals`, or the dashboard",
+                "or give it up: navigate to another address",
+            ],
         )
 
     def _on_its_way(self) -> Failure:
@@ -250,6 +264,13 @@ class Tab:
         if self.dialog:
             raise self._dialog_failure(self.dialog)
 
+    def chooser(self) -> FileChooser:
+        """The file chooser that the page has opened."""
+        if self.file_chooser is None:
+            advice = "give the target of the file input"
+            raise Failure("not_found", "no file chooser is open", suggestions=[advice])
+        return self.file_chooser
+
     async def answer_dialog(self, accept: bool, text: str) -> None:
         self.dialog = None  # at once: the next one may open before the answer is confirmed
         try:
@@ -272,23 +293,31 @@ class Tab:
 
     async def ask(self, declaration: str, *args: Any, timeout: float = world.CALL_TIMEOUT_S) -> Any:
         """Like `call`, for a function that is not part of the world."""
-        return await self._ask(self.frame or self.frames.main, declaration, *args, timeout=timeout)
+        return await self._ask(self.frame or self.frames.main, judge_again, declaration, *args, timeout=timeout)
 
-    async def _ask(self, frame: Frame, declaration: str, *args: Any, timeout: float) -> Any:
+    async def _ask(self, frame: Frame, judge: Callable[[], None], declaration: str, *args: Any, timeout: float) -> Any:
+        world = await self.frames.ready(frame, timeout)
+        judge()
         try:
-            return await (await self.frames.ready(frame, timeout)).run(declaration, *args, timeout=timeout)
+            return await world.run(declaration, *args, timeout=timeout)
         except WorldGone:
-            return await (await self._successor(frame, timeout)).run(declaration, *args, timeout=timeout)
+            world = await self._successor(frame, timeout)
+            judge()
+            return await world.run(declaration, *args, timeout=timeout)
 
     async def learn_title(self) -> bool:
         """Ask the page, when the browser has not told its title yet; False if it is too busy to answer."""
         try:
-            self.title = (await self._ask(self.frames.main, "() => ph.page()", timeout=ASK_S))["title"][:MAX_TITLE]
+            self.title = (await self._page_told())["title"][:MAX_TITLE]
         except Failure as failure:
             if failure.code != "timeout":
                 raise
             return False
         return True
+
+    async def _page_told(self) -> dict[str, Any]:
+        """Titles are told of every page; whether this one may be, is judged when the call is over."""
+        return await self._ask(self.frames.main, lambda: None, "() => ph.page()", timeout=ASK_S)
 
     async def _successor(self, frame: Frame, timeout: float) -> World:
         await self.signal.until(lambda: not self.navigating, timeout)
@@ -485,7 +514,9 @@ class Tab:
     def _answered(self, announced: dict[str, Any], refusal: Refusal | None) -> None:
         """A person was asked about a document; the network may have refused it meanwhile."""
         if not refusal:
-            self._late = asyncio.ensure_future(ask_again(self, announced))
+            late = asyncio.ensure_future(ask_again(self, announced))
+            self._late.add(late)
+            late.add_done_callback(self._late.discard)
         self.signal.stir()
 
     def leaves_for(self, url: str) -> None:
@@ -521,6 +552,7 @@ class Tab:
         world = self.frames.main.world
         if params["name"] == TITLE and world and params["executionContextId"] == world.context_id:
             self.title = params["payload"][:MAX_TITLE]
+            self.document.titled = True
 
     def _moved(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:
@@ -535,8 +567,9 @@ class Tab:
         self.signal.stir()
 
     def _dialog_opening(self, params: dict[str, Any]) -> None:
-        self.dialog = Dialog(params["type"], params["message"][:2000], params.get("defaultPrompt", ""))
-        self._home.report("dialog", self, f"{self.dialog.kind} {quoted(self.dialog.message, 400)}")
+        self.dialog = Dialog(params["type"], params["message"][:2000], params.get("defaultPrompt", "")[:2000])
+        default = f", default {quoted(self.dialog.default, 100)}" if self.dialog.default else ""
+        self._home.report("dialog", self, f"{self.dialog.kind} {quoted(self.dialog.message, 350)}{default}")
         for channel in self.channels():
             channel.interrupt(self._dialog_failure(self.dialog))
         self.signal.stir()
@@ -545,7 +578,11 @@ class Tab:
         return Failure(
             "dialog_open",
             f"tab {self.name} shows {'an' if dialog.kind == 'alert' else 'a'} {dialog.kind} dialog",
-            details={"kind": dialog.kind, "message": dialog.message},
+            details={
+                "kind": dialog.kind,
+                "message": dialog.message,
+                **({"default": dialog.default} if dialog.default else {}),
+            },
             suggestions=["answer it: handle_dialog(accept=true) or handle_dialog(accept=false)"],
         )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pilothouse.browser import courier, files
 from pilothouse.browser.input import raise_if_unfit
-from pilothouse.browser.locate import Element, locate
+from pilothouse.browser.locate import HELD, Element, locate
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
@@ -53,9 +53,9 @@ async def _into_element(tab: Tab, element: Element, chosen: list[Path]) -> None:
 
 
 async def _into_chooser(tab: Tab, chosen: list[Path]) -> None:
-    chooser = tab.file_chooser
-    if chooser is None:
-        raise Failure("not_found", "no file chooser is open", suggestions=["give the target of the file input"])
+    chooser = tab.chooser()
+    if held := HELD.get():
+        held.confirm_chooser(tab)
     if len(chosen) > 1 and not chooser.multiple:
         raise Failure("bad_request", "the page takes one file only")
     frame = tab.frames.get(chooser.frame_id)

@@ -5,13 +5,14 @@ Above: tools. Below: tab, script, world.
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from pilothouse.browser import snapshot
 from pilothouse.browser.frames import Frame
+from pilothouse.browser.guesses import could_guess, honest, text_is_shown
 from pilothouse.browser.locate import Element, locate, reveal
 from pilothouse.browser.navigate import IDLE_S
 from pilothouse.browser.patterns import address
@@ -22,6 +23,8 @@ from pilothouse.browser.world import WorldGone
 from pilothouse.errors import Failure
 
 SLICE_S = 1.0  # after which a page is asked anew
+UNSEEN_S = 0.3  # an interval: what a page shows is masked here, so no page can tell when
+RESERVED = re.compile(r"\s*(text|label|role|xpath)=")
 PAUSE_S = 0.05  # before a document that could not answer is asked anew, unless something happens first
 _AWAY = ("hidden", "detached")
 _POLL = """async () => {
@@ -72,17 +75,17 @@ def _drop(tasks: "Iterable[asyncio.Task[Any]]") -> None:
 
 
 def _watches(tab: Tab, wanted: Conditions, end: float) -> "Iterator[Coroutine[Any, Any, str]]":
+    secrets = bool(tab.terms.secrets and tab.terms.secrets.some())
     if wanted.text:
-        guesses = tab.terms.secrets and tab.terms.secrets.has_part(wanted.text)
-        yield _is_told(tab, wanted.text) if guesses else _appears(tab, {"text": wanted.text}, "text")
+        yield _is_told(tab, wanted.text) if secrets else _appears(tab, {"text": wanted.text}, "text")
     for one in [wanted.target] if isinstance(wanted.target, str) else wanted.target:
         if one:
-            yield _as(_ref_comes(tab, one, "visible") if is_ref(one) else _appears(tab, {"target": one}, ""), "target")
+            yield _as(_target_comes(tab, one), "target")
     if wanted.element:
         yield _comes_into(tab, wanted.element, wanted.state)
     gone = wanted.gone
-    if gone and not is_ref(gone) and tab.terms.secrets and tab.terms.secrets.has_part(gone):
-        yield _is_told(tab, gone, "gone")
+    if gone and not is_ref(gone) and secrets:
+        yield _is_untold(tab, gone)
     elif gone:
         yield _as(_ref_leaves(tab, gone, "hidden") if is_ref(gone) else _leaves(tab, {"gone": gone}), "gone")
     if wanted.url:
@@ -122,14 +125,67 @@ async def _appears(tab: Tab, conditions: dict[str, str], name: str) -> str:
         _drop(watching.values())
 
 
-async def _is_told(tab: Tab, text: str, name: str = "text") -> str:
-    """A text that a registered secret holds counts as shown only where a snapshot would show it, unmasked."""
+async def _target_comes(tab: Tab, target: str) -> str:
+    if is_ref(target):
+        return await _ref_comes(tab, target, "visible")
+    if could_guess(tab, target):
+        return await _is_found(tab, target, "visible")
+    return await _appears(tab, {"target": target}, "")
+
+
+async def _is_told(tab: Tab, text: str) -> str:
+    """Where there are secrets, a text counts as shown only where its reader would see it, unmasked."""
     while True:
+        await _appears(tab, {"text": text}, "text")
+        if await _in_any(tab, lambda frame: text_is_shown(tab, frame, text)):
+            return "text"
+        await asyncio.sleep(UNSEEN_S)
+
+
+async def _is_untold(tab: Tab, gone: str) -> str:
+    """The same the other way round: what is not shown is gone, as a text and as a target."""
+    sure = RESERVED.match(gone)
+    while True:
+        there = not sure and await _in_any(tab, lambda frame: text_is_shown(tab, frame, gone))
+        if not there and not (await _found(tab, gone, lenient=not sure))[1]:
+            return "gone"
+        await asyncio.sleep(UNSEEN_S)
+
+
+async def _is_found(tab: Tab, target: str, state: str) -> str:
+    """As `_appears` and `_leaves` do, by what is shown."""
+    while True:
+        there, seen = await _found(tab, target)
+        if {"visible": seen, "hidden": not seen, "attached": there, "detached": not there}[state]:
+            return state
+        await asyncio.sleep(UNSEEN_S)
+
+
+async def _found(tab: Tab, target: str, *, lenient: bool = False) -> tuple[bool, bool]:
+    """Whether a target is anywhere, and whether it can be seen there. `lenient`: it may be none at all, but a text."""
+    there = False
+    for frame in list(tab.frames):
         with contextlib.suppress(WorldGone):
-            _, found = snapshot.search(await snapshot.whole(tab), text, "", "", 1)
-            if bool(found) is (name == "text"):
-                return name
-        await asyncio.sleep(PAUSE_S * 6)  # an interval: what a page shows is masked here, so no page can tell when
+            world = await tab.frames.ready(frame, SLICE_S)
+            found = await world.call("locate", target, timeout=SLICE_S + 5)
+            if (reason := found.get("error")) and not lenient:
+                raise Failure("bad_request", f"not a target: {reason}")
+            matches = await honest(tab, world, target, found["matches"])
+            there = there or bool(matches)
+            if any(seen for one, seen in zip(found["matches"], found["visible"], strict=True) if one in matches):
+                return True, True
+    return there, False
+
+
+async def _in_any(tab: Tab, holds: "Callable[[Frame], Coroutine[Any, Any, bool]]") -> bool:
+    for frame in list(tab.frames):
+        try:
+            if await holds(frame):
+                return True
+        except (WorldGone, Failure) as failure:
+            if not _passing(tab, failure):
+                raise
+    return False
 
 
 async def _others(tab: Tab, frames: set[Frame]) -> bool:
@@ -192,11 +248,20 @@ async def _comes_into(tab: Tab, target: str | list[str], state: str) -> str:
     targets = [target] if isinstance(target, str) else target
     if state in _AWAY:
         for one in targets:
-            await (_ref_leaves(tab, one, state) if is_ref(one) else _leaves(tab, {"query": one, "state": state}))
+            if is_ref(one):
+                await _ref_leaves(tab, one, state)
+            elif could_guess(tab, one):
+                await _is_found(tab, one, state)
+            else:
+                await _leaves(tab, {"query": one, "state": state})
         return state
     coming = [
         asyncio.create_task(
-            _ref_comes(tab, one, state) if is_ref(one) else _appears(tab, {"query": one, "state": state}, state)
+            _ref_comes(tab, one, state)
+            if is_ref(one)
+            else _is_found(tab, one, state)
+            if could_guess(tab, one)
+            else _appears(tab, {"query": one, "state": state}, state)
         )
         for one in targets
     ]
@@ -237,7 +302,7 @@ async def _ref_is(element: Element, state: str) -> bool:
 
 async def _arrives(tab: Tab, pattern: str) -> str:
     fits = address(pattern)
-    await tab.signal.until(lambda: fits(tab.url) and tab.document.dom_ready)
+    await tab.signal.until(lambda: fits(tab.terms.redact_text(tab.url)) and tab.document.dom_ready)
     return "url"
 
 

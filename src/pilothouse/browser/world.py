@@ -65,6 +65,11 @@ class World:
         """`ph.<function>(...args)`, its answer as plain data."""
         return await self.run(f"(...a) => ph.{function}(...a)", *args, timeout=timeout)
 
+    def post(self, function: str) -> None:
+        """`ph.<function>()`, after whatever was called before; nobody waits for it."""
+        declaration = f"() => {{ ph.{function}(); }}"
+        self.channel.post("Runtime.callFunctionOn", functionDeclaration=declaration, uniqueContextId=self.uid)
+
     async def run(self, declaration: str, *args: Any, timeout: float = CALL_TIMEOUT_S) -> Any:
         """Like `call`, for a function that is too rarely needed to be put into every document."""
         reply = await self._call(declaration, [{"value": arg} for arg in args], by_value=True, timeout=timeout)

@@ -232,7 +232,8 @@ class Connection:
     def _expire(self, number: int, timeout: float) -> None:
         method = self._pending[number].method
         steps = ["try again", "if the page hangs: reload, or navigate elsewhere"]
-        message = f"the browser did not answer {method} within {timeout:g} s"
+        log.debug("no answer to %s within %g s", method, timeout)
+        message = f"the browser did not answer within {timeout:g} s"
         self._settle(number, Failure("timeout", message, suggestions=steps))
 
     def _lost(self, reason: str) -> None:

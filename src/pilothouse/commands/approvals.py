@@ -267,10 +267,8 @@ def _reaches(question: Entry) -> str:
 
 
 def _reach(scope: str, question: Entry) -> str:
-    return {
-        "session": f"{plain(question['tool'])} until the session ends",
-        "domain": f"on {plain(question['domain'])} until the session ends",
-    }.get(scope, "this call, once")
+    said = plain(question["reaches"][scope])
+    return said if scope == "once" else f"{said}, until the session ends"
 
 
 def _choices(question: Entry) -> str:
@@ -293,9 +291,8 @@ def _denied(no: Entry) -> str:
 
 
 def _grant(grant: Entry) -> str:
-    what = f"{plain(grant['tool'])}" if grant["scope"] == "session" else f"everything on {plain(grant['domain'])}"
-    rule = f"up to risk {grant['risk']} where {plain(grant['rule'])} asks"
-    return f"{grant['id']}  {what}, in session {plain(grant['session'])[:10]} of {plain(grant['caller'])}, {rule}"
+    where = f"in session {plain(grant['session'])[:10]} of {plain(grant['caller'])}"
+    return f"{grant['id']}  {plain(grant['reaches'])} ({where}, where {plain(grant['rule'])} asks)"
 
 
 def _quoted(value: Any) -> str:

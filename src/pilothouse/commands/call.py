@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
         tool = manifest.find(known, name)
         if tool is None:
             return complain(f"there is no command {name[:80]!r}", _nearest(known, name), show.USAGE)
-        return _run(tool, name, rest, complain)
+        return _run(tool, name, rest, complain, known)
     except UsageError as error:
         hint = f"Try 'pilothouse {name} --help'."
         return complain(f"{name}: {error}", [*error.hints, hint], show.USAGE)
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
         return show.INTERRUPTED
 
 
-def _run(tool: Entry, name: str, arguments: list[str], complain: Callable[[str], int]) -> int:
+def _run(tool: Entry, name: str, arguments: list[str], complain: Callable[[str], int], known: Entry) -> int:
     from pilothouse.commands import show
 
     args, flags = parse(tool, arguments)
@@ -61,6 +61,11 @@ def _run(tool: Entry, name: str, arguments: list[str], complain: Callable[[str],
     answer = _asked(name if name in tool["aliases"] else tool["name"], tool, args, flags)
     if isinstance(answer, str):
         return complain(answer)
+    if answer["failed"] and not flags.json:
+        from pilothouse.commands.hints import in_commands
+
+        names = {one["name"] for one in known["tools"]}
+        answer = {**answer, "text": in_commands(answer["text"], answer["data"]["error"]["suggestions"], names)}
     return show.show(answer, as_json=flags.json, output=flags.output)
 
 

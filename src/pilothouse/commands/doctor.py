@@ -99,7 +99,7 @@ def examine() -> Iterator[Finding]:
     except Failure as failure:
         yield Finding("config.toml", "fail", failure.message, "mend it; docs/options.md lists every option")
     patient = Patient(home, config)
-    first = (_home, _keys, _browsers, _vault, _policy, _profiles, _disk, _daemon, _port)
+    first = (_home, _keys, _browsers, _vault, _policy, _record, _profiles, _disk, _daemon, _port)
     for check in (*first, _chrome, _sandbox, _shared_memory, _clients, _extension, _elsewhere):
         yield from check(patient)
 
@@ -119,6 +119,18 @@ def _policy(patient: Patient) -> Iterator[Finding]:
         yield Finding(NAME, "fail", why, fix)
         return
     yield Finding(NAME, "ok", f"{len(rules.rules)} rules" if book.path.exists() else "none: the templates hold")
+
+
+def _record(patient: Patient) -> Iterator[Finding]:
+    """What cannot be recorded is refused: with a log that nobody can write to, nothing is done."""
+    from pilothouse.guard.audit import NAME, fault
+
+    if why := fault(patient.home):
+        path = patient.home / NAME
+        fix = f"chown $(id -u) {path} && chmod 600 {path}; on Linux also chattr -i {path}; calls are refused until then"
+        yield Finding("audit log", "fail", why, fix)
+    else:
+        yield Finding("audit log", "ok", "can be written")
 
 
 def _not_taken_over() -> str:

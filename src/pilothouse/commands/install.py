@@ -12,7 +12,10 @@ from pathlib import Path
 
 import click
 
+from pilothouse.commands import manifest
 from pilothouse.commands.clients import CLIENTS, Client, Unreadable
+from pilothouse.commands.usage import unknown_sets
+from pilothouse.home import directory
 from pilothouse.written import PRIVATE, replace
 
 BACKUP = ".before-pilothouse"
@@ -66,6 +69,8 @@ def install(
 def _flags(tools: str, profile: str, extension: str | None, headed: bool) -> list[str]:
     if profile and extension is not None:
         raise click.UsageError("--profile and --extension exclude each other")
+    if tools and (wrong := unknown_sets(manifest.read(directory())["tools"], tools)):
+        raise click.UsageError(wrong)
     flags = [*(["--tools", tools] if tools else []), *(["--profile", profile] if profile else [])]
     if extension is not None:
         flags += ["--extension", extension] if extension else ["--extension"]

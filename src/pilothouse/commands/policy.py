@@ -263,15 +263,20 @@ def _text(told: Entry) -> str:
         f"steps a session: {holds['step_budget'] or 'any number'}",
     ]
     lines += [f"sensitive: {one}" for one in holds["sensitive_patterns"]]
-    return "\n".join([*lines, *map(_rule, holds["rules"])])
+    return "\n".join([*lines, *(_rule(one, holds["template"]) for one in holds["rules"])])
 
 
-def _rule(rule: Entry) -> str:
-    can = (
-        "denied"
-        if not rule["read"]
-        else {True: "read, write", False: "read", None: "read, write by template"}[rule["write"]]
-    )
+_UNSAID = {  # what a rule leaves open
+    "sandbox": "read, write (template sandbox)",
+    "careful": "read; write: asks (template careful)",
+    "locked": "read; write: no (template locked)",
+    "readonly": "read; write: no (template readonly)",
+}
+
+
+def _rule(rule: Entry, template: str) -> str:
+    unsaid = _UNSAID.get(template, "read, write by template")
+    can = "denied" if not rule["read"] else {True: "read, write", False: "read", None: unsaid}[rule["write"]]
     more = [can]
     more += ["every change asks"] if rule["approval"] else []
     more += [f"{rule['max_steps_per_hour']} steps an hour"] if rule["max_steps_per_hour"] else []

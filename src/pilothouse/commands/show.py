@@ -45,9 +45,9 @@ def show(answer: Entry, *, as_json: bool, output: str) -> int:
     if as_json:
         _write(sys.stdout, _as_json(answer, files))
     elif answer["failed"]:
-        _write(sys.stderr, "\n".join([_error_text(answer["text"]), *_lines_for_policy(answer["data"]["error"])]))
-    elif output != "-":
-        lines = [_coloured(answer["text"])] if answer["text"] else []
+        _write(sys.stderr, _error_text(answer["text"]))
+    elif files != ["-"]:
+        lines = [_coloured(answer["text"])] if answer["text"] and not _is_text(answer, output) else []
         _write(sys.stdout, "\n".join([*lines, *(f"saved {path}" for path in files)]))
     return exit_code(answer)
 
@@ -100,7 +100,8 @@ class Progress:
 
 
 def _kept(answer: Entry, output: str, *, always: bool) -> list[str]:
-    """Where the pictures of an answer, or the file it speaks of, were put; without `always` only if asked."""
+    """Where the pictures of an answer, the file it speaks of, or else its text, were put; without `always` only if
+    asked."""
     if answer["images"] and (output or always):
         from base64 import b64decode
 
@@ -109,7 +110,14 @@ def _kept(answer: Entry, output: str, *, always: bool) -> list[str]:
     if output and isinstance(kept, str) and _is_ours(kept) and os.path.isfile(kept):
         with open(kept, "rb") as file:
             return [_put(file.read(), "", output)]
+    if _is_text(answer, output):
+        return [_put(f"{answer['text']}\n".encode(errors="replace"), "", output)]
     return []
+
+
+def _is_text(answer: Entry, output: str) -> bool:
+    """Is its text all that can be put anywhere? With --output only: the rest is for the screen."""
+    return bool(output) and not answer["images"] and "path" not in answer["data"]
 
 
 def _is_ours(path: str) -> bool:
@@ -171,15 +179,6 @@ def _error_text(text: str) -> str:
     if not sys.stderr.isatty():
         return text
     return "\n".join([paint(code, RED, sys.stderr) + colon + message, *(paint(one, DIM, sys.stderr) for one in rest)])
-
-
-def _lines_for_policy(error: Entry) -> list[str]:
-    """What a person could write into policy.toml; agents read it among the details."""
-    line = error.get("details", {}).get("line")
-    if not isinstance(line, str):  # of a script that throws it is a number
-        return []
-    shown = "".join(one if one.isprintable() or one == "\n" else "?" for one in line)
-    return [f"    {one}" for one in shown.split("\n")] if shown else []
 
 
 def _coloured(text: str) -> str:

@@ -4,12 +4,14 @@ Above: admin. Below: line, for what only the daemon knows; the system's table of
 """
 
 import os
+from pathlib import Path
 from typing import Any
 
 from pilothouse.commands import person
 from pilothouse.commands.line import Line
 from pilothouse.commands.sessions import line as session_line
 from pilothouse.errors import Failure
+from pilothouse.guard.audit import fault
 from pilothouse.instance import StartError
 
 Entry = dict[str, Any]
@@ -21,7 +23,8 @@ def look(home: str, info: Entry | None) -> Entry:
     """What there is to know, given what the daemon published."""
     if info is None:
         return {"running": False, "home": home}
-    return {"running": True, "home": home, **info, **_inside(), **processes(int(info["pid"]))}
+    recording = {"audit_problem": why} if (why := fault(Path(home))) else {}
+    return {"running": True, "home": home, **info, **_inside(), **recording, **processes(int(info["pid"]))}
 
 
 def _inside() -> Entry:
@@ -66,6 +69,10 @@ def describe(found: Entry) -> str:
     lines = [f"running: {found['url']}, pid {found['pid']}, version {found['version']}", f"home: {found['home']}"]
     if not found["answers"]:
         lines.append(f"it does not answer within {ASK_TIMEOUT_S:.0f} s; `pilothouse stop` ends it")
+    if "audit_problem" in found:
+        lines.append(
+            f"every call is refused, for none can be recorded: {found['audit_problem']}; see `pilothouse doctor`"
+        )
     if "policy_problem" in found:
         lines.append(f"policy.toml is not taken over, the policy before it holds: {found['policy_problem']}")
     if "memory_mb" in found:

@@ -24,7 +24,7 @@ _ALTERNATIVES = "of several, each as --{}, the first that is there is taken"
 _ROOTS = 'files in a directory that config.toml allows: roots = ["/srv/photos"] under [files]'
 _EVERY = [
     ("--json", "the whole answer as JSON"),
-    ("-o, --output FILE", "put the picture or file there; - is stdout"),
+    ("-o, --output FILE", "put the picture, file or text there; - is stdout"),
     ("--timeout SECONDS", "how long it may take (also 500ms, 2m)"),
 ]
 
@@ -60,6 +60,20 @@ def belongs(tool: Entry, wanted: str) -> bool:
     """Is it of one of these sets or names? Nothing wanted is everything."""
     sets = {part.strip() for part in wanted.split(",") if part.strip()}
     return not sets or "all" in sets or ("core" in sets and tool["core"]) or bool({tool["set"], tool["name"]} & sets)
+
+
+def unknown_sets(known: list[Entry], wanted: str) -> str:
+    """What is wrong with these sets and names, and which there are; empty if all of them exist."""
+    from difflib import get_close_matches
+
+    sets = sorted({one["set"] for one in known} | {"core", "all"})
+    there = [*sets, *(one["name"] for one in known)]
+    unknown = sorted({part.strip() for part in wanted.split(",") if part.strip()} - set(there))
+    if not unknown:
+        return ""
+    near = [one for name in unknown for one in get_close_matches(name, there, n=3, cutoff=0.6)]
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"no tools in {', '.join(map(repr, unknown))}; {meant}sets are {', '.join(sets)}"
 
 
 def command(tool: Entry) -> str:

@@ -6,6 +6,8 @@ Above: mcp. Below: nothing. What a page or an agent wrote stands in quotes, afte
 import json
 from typing import Any, cast
 
+from pilothouse.guard.question import CHANGES
+
 Wire = dict[str, Any]
 
 NAME = "approval"
@@ -37,7 +39,7 @@ def said(response: Any) -> str:
 
 
 def _message(shown: Wire) -> str:
-    lines = [f"Pilothouse: may the agent {_what(shown)}? Risk: {shown['risk']} ({shown['rule']})."]
+    lines = [f"Pilothouse: {_what(shown)} Risk: {shown['risk']} ({shown['rule']})."]
     if shown["why"]:
         lines.append(f"Why it is asked: {_quoted(shown['why'])}")
     for aim in shown["aims"]:
@@ -51,9 +53,13 @@ def _message(shown: Wire) -> str:
 
 def _what(shown: Wire) -> str:
     """With the reach that a plain yes has."""
-    if shown["scopes"][0] == "domain":
-        return f"go on with {_quoted(shown['domain'])}, for the rest of this session (it wants to run {shown['tool']})"
-    return f"run {shown['tool']}, once"
+    if shown["scopes"][0] != "domain":
+        return f"may the agent run {shown['tool']}, once?"
+    domain = shown["domain"]
+    doing = (
+        f"make changes on {domain.removesuffix(CHANGES)}" if domain.endswith(CHANGES) else f"go to {domain} and read it"
+    )
+    return f"may the agent {doing} until this session ends? (It wants to run {shown['tool']}.)"
 
 
 def _quoted(value: Any) -> str:

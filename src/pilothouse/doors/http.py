@@ -176,7 +176,7 @@ class Front:
         if owner.startswith("agent:"):
             scope["pilothouse.key"] = owner.removeprefix("agent:")
         if scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH") and not _is_fit(headers):
-            hint = "add the header `Content-Type: application/json`, also to an empty body"
+            hint = "add the header `Content-Type: application/json`; only an empty body needs none"
             raise _Refused(415, "bad_request", "the body is not said to be JSON", hint=hint)
 
     def _owner(self, scope: Scope, secret: str) -> str | None:

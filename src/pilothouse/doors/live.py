@@ -109,7 +109,8 @@ class _Visitor:
 
     async def stay(self) -> None:
         door, outbox = self._door, self._outbox
-        outbox.say(door.state())
+        state = door.state()
+        outbox.say(state)
         ties = [
             door.gate.approvals.follow(outbox.say),
             door.audit.follow(lambda record: outbox.say({"kind": "record", "record": record})),
@@ -120,7 +121,7 @@ class _Visitor:
             ties.append(door.wheel.follow_shots(outbox.say))
         tasks = [
             asyncio.create_task(one)
-            for one in (self._write(), self._read(), self._watch_sessions(), self._tell_health())
+            for one in (self._write(), self._read(), self._watch_sessions(state["sessions"]), self._tell_health())
         ]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -143,9 +144,8 @@ class _Visitor:
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it left while we wrote
             await self._outbox.deliver(self._socket)
 
-    async def _watch_sessions(self) -> None:
+    async def _watch_sessions(self, seen: list[Shown]) -> None:
         """At once when something happens, else now and then: that a call began, or a title came, nobody tells."""
-        seen = self._door.wheel.sessions()
         while True:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stirred.wait(), LOOK_S)
@@ -209,7 +209,9 @@ class _Visitor:
             Look: lambda: wheel.request(command.session, command.tab, command.request),
             Take: lambda: wheel.take(command.session),
             GiveBack: lambda: wheel.give_back(command.session),
-            AnswerDialog: lambda: wheel.answer_dialog(command.session, command.tab, command.accept, command.text),
+            AnswerDialog: lambda: wheel.answer_dialog(
+                command.session, command.tab, command.number, command.accept, command.text
+            ),
             Pick: lambda: wheel.pick(command.session, command.tab),
             Point: lambda: wheel.point(command.session, command.tab, command.x, command.y, presses=command.presses),
             EndPick: lambda: wheel.end_pick(command.session, command.tab),

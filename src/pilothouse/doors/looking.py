@@ -23,7 +23,9 @@ def looking_routes(wheel: Wheel, profiles: Profiles, person: PersonOnly) -> list
     async def sighted(scope: Scope, receive: Receive) -> Response:
         seen = await wheel.sighting(scope["path_params"]["id"])
         picture = base64.b64encode(seen.data).decode()
-        return told({"picture": picture, "width": seen.width, "height": seen.height, "boxes": seen.boxes})
+        return told(
+            {"picture": picture, **{name: getattr(seen, name) for name in ("width", "height", "boxes", "note")}}
+        )
 
     async def profiled(scope: Scope, receive: Receive) -> Response:
         running = wheel.running_profiles()

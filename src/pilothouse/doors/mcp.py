@@ -128,7 +128,8 @@ class McpDoor:
         for method, (params, handler) in handlers.items():
             server.add_request_handler(method, params, _completed(handler))
         # Without the tracing that the SDK puts here: nobody collects it, and it costs a tenth of a millisecond.
-        server.middleware[:] = [self._attend, self._tell_forgery, Seal(lambda ctx: self.caller(ctx).key)]
+        seal = Seal(lambda ctx: self.caller(ctx).key)
+        server.middleware[:] = [self._attend, self._check_sets, self._tell_forgery, seal]
         return server
 
     # Who is calling
@@ -172,8 +173,19 @@ class McpDoor:
             return self.gate.registry.find(name).input_schema
         return None
 
+    async def _check_sets(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Whoever was started with tools that do not exist learns it first of all."""
+        if ctx.method in ("initialize", "server/discover"):
+            try:
+                self._listed(self.caller(ctx).defaults.tools)
+            except Failure as failure:
+                raise MCPError(types.INVALID_PARAMS, failure.to_text(), failure.to_dict()) from None
+        return await call_next(ctx)
+
     async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> Wire:
-        sets = self.caller(ctx).defaults.tools
+        return self._listed(self.caller(ctx).defaults.tools)
+
+    def _listed(self, sets: str) -> Wire:
         if sets not in self._lists:
             wanted = f"{sets},{self._extras.groups}" if self._extras else sets
             listed = [tool_to_wire(tool) for tool in self.gate.registry.listed(wanted)]

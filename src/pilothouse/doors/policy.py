@@ -22,7 +22,7 @@ from pilothouse.errors import Failure
 from pilothouse.guard.audit import Audit
 from pilothouse.guard.explain import explained
 from pilothouse.guard.policy import Policy, Question
-from pilothouse.guard.rulebook import SETTINGS, Rulebook, refuse_to_forget, version_of
+from pilothouse.guard.rulebook import SETTINGS, Rulebook, read_host, refuse_to_forget, version_of
 from pilothouse.guard.rulebook import told as in_words
 from pilothouse.guard.rules import Rules
 from pilothouse.tool import Access, Registry
@@ -112,13 +112,13 @@ class PolicyDoor:
         del values["host"]
         return await self._changed(
             request,
-            {"host": given.host, **values},
+            {"host": _one_spelling(given.host), **values},
             self._kept(lambda: self._rulebook.set_rule(given.host, values, by=request.scope["pilothouse.who"])),
         )
 
     async def _drop(self, request: Request) -> Answer:
         host = request.query_params.get("host", "")
-        return await self._changed(request, {"host": host}, lambda: self._rulebook.drop_rule(host))
+        return await self._changed(request, {"host": _one_spelling(host)}, lambda: self._rulebook.drop_rule(host))
 
     async def _test(self, request: Request) -> Answer:
         given = _given(request, _Test)
@@ -149,6 +149,14 @@ class PolicyDoor:
 
     def _told(self, rules: Rules) -> Answer:
         return in_words(self._rulebook, rules, self._policy.problem)
+
+
+def _one_spelling(host: str) -> str:
+    """The rule that would hold, for the log; what is refused is written down as it came."""
+    try:
+        return read_host(host).text
+    except Failure:
+        return host
 
 
 def _given(request: Request, kind: type[Any]) -> Any:

@@ -76,6 +76,7 @@ class Move(Command, frozen=True, tag="move", kw_only=True):
 class AnswerDialog(Command, frozen=True, tag="dialog", kw_only=True):
     session: Ident
     tab: Ident
+    number: Number
     accept: bool
     text: Annotated[str, Meta(max_length=10_000)] = ""
 

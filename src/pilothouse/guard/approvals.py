@@ -234,7 +234,10 @@ class Approvals:
                 "retry_after_s": 2,
                 "client_may_answer": self.client_may(pending.decision.risk),
             },
-            suggestions=["tell the user that Pilothouse waits for their answer, then repeat exactly this call"],
+            suggestions=[
+                "tell the user that Pilothouse waits for their answer: `pilothouse approvals`, or the dashboard",
+                "then repeat exactly this call",
+            ],
         )
 
     # Asked and answered by people
@@ -371,7 +374,9 @@ class Approvals:
     def _drop(self, ends: Callable[[Question | Grant | Denied], bool], why: str) -> None:
         for pending in [one for one in self._open.values() if ends(one.question)]:
             self._end(pending, "withdrawn", why=why, told="deny")
-        self._grants.end(ends)
+        for grant in self._grants.end(ends):
+            # Only by its name: its session ends too, and pages that stay are not to be judged anew for that.
+            self._tell({"kind": "revoked", "id": grant.id})
         self._tickets = {key: one for key, one in self._tickets.items() if not ends(one[1].question)}
         self._denials = {key: one for key, one in self._denials.items() if not ends(one)}
 

@@ -47,6 +47,19 @@ _PROXIES = {"proxy", "proxy_server"}
 _sync = getattr(os, "fdatasync", os.fsync)  # macOS and Windows have no fdatasync
 
 
+def fault(home: Path) -> str:
+    """Why nothing can be recorded there, and so nothing be done; empty if it can. Nothing is written."""
+    path = home / NAME
+    try:
+        if path.exists():
+            os.close(os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)))
+        elif not os.access(home, os.W_OK):
+            return f"{home} cannot be written to"
+    except OSError as error:
+        return f"{path} cannot be written: {error.strerror}"
+    return ""
+
+
 class Audit:
     """The one writer of a home's log. Rotated files are named by their last record: `audit-000000001234.jsonl`."""
 
@@ -322,12 +335,18 @@ def _without_typed(value: Any) -> Any:
     if isinstance(value, dict):
         fields = cast(dict[Any, Any], value)
         return {
-            key: _length(item) if key in _TYPED and not _names_secrets(item) else _without_typed(item)
+            key: _length(item) if key in _TYPED and not _names_secrets(item) else _key_told(key, item)
             for key, item in fields.items()
         }
     if isinstance(value, list):
         return [_without_typed(item) for item in cast(list[Any], value)]
     return value
+
+
+def _key_told(key: str, item: Any) -> Any:
+    """A key that writes is typed text, one character of it; a command (Control+a) or a named key is none."""
+    writes = key == "key" and isinstance(item, str) and len(item.removeprefix("Shift+")) == 1
+    return "(1 character)" if writes else _without_typed(item)
 
 
 def _names_secrets(item: Any) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 
 from pilothouse.errors import Failure
 from pilothouse.guard.address import Address, authority
+from pilothouse.guard.patterns import WEB, Place
 from pilothouse.guard.policy import Decision, Question
 from pilothouse.guard.view import Judge, View, Watch
 from pilothouse.tool import Access
@@ -46,10 +47,10 @@ class Border:
 
     def host(self, host: str, port: int) -> str | None:
         why = self._view.host(host, port)
-        return None if why and domain(host, port) in self._admitted and not self._forbids(domain(host, port)) else why
+        return None if why and self._is_admitted(host, port) else why
 
-    def address(self, host: str, address: Address) -> str | None:
-        return self._view.address(host, address)
+    def address(self, host: str, address: Address, port: int) -> str | None:
+        return self._view.address(host, address, port)
 
     def named(self, host: str) -> bool:
         return self._view.named(host)
@@ -58,13 +59,12 @@ class Border:
 
     def asks(self, url: str) -> bool:
         """Whether a person has to say yes first."""
-        place = authority_of(url)
-        admitted = place is not None and domain(*place) in self._admitted
-        return not admitted and self._view.document(judged_as(url)).verdict == "ask"
+        decision = self._view.document(judged_as(url))
+        return decision.verdict == "ask" and decision.once_for not in self._admitted
 
     def asks_about(self, host: str, port: int) -> bool:
         """The same of a connection, whose scheme nobody knows."""
-        return any(self.asks(f"{scheme}://{domain(host, port)}/") for scheme in ("http", "https"))
+        return not self._is_admitted(host, port) and any(self.asks(_url(scheme, host, port)) for scheme in WEB)
 
     def refused(self, url: str) -> Decision | None:
         decision = self._view.document(judged_as(url))
@@ -83,10 +83,7 @@ class Border:
             return None
         if decision.verdict == "deny":
             return _told(decision, url)
-        place = authority_of(url)
-        if place and domain(*place) in self._admitted:
-            return None
-        return await self._ask(url, decision)
+        return None if decision.once_for in self._admitted else await self._ask(url, decision)
 
     def resource(self, url: str, page: str) -> Decision | None:
         """Only what a rule's own list says: whether the host may be reached at all is the gateway's question."""
@@ -138,8 +135,14 @@ class Border:
         self._admitted.clear()
         self._closed(self)
 
+    def _is_admitted(self, host: str, port: int) -> bool:
+        """Of a connection, whose scheme nobody knows: one of both was said yes to, and at this very port no rule is
+        against it."""
+        yes = [one for one in WEB if Place(one, host, port).domain in self._admitted]
+        return any(self._view.document(_url(one, host, port)).verdict != "deny" for one in yes)
+
     def _forbids(self, domain: str) -> bool:
-        return all(self._view.document(f"{scheme}://{domain}/").verdict == "deny" for scheme in ("http", "https"))
+        return all(self._view.document(f"{scheme}://{domain}/").verdict == "deny" for scheme in WEB)
 
     async def _ask(self, url: str, decision: Decision) -> Decision | None:
         question = msgspec.structs.replace(self._question, urls=(url,))
@@ -152,8 +155,8 @@ class Border:
             return msgspec.structs.replace(decision, verdict="deny", why="nobody has said yes in time")
         if (now := self._view.document(judged_as(url))).verdict == "deny":  # meanwhile the rules may have changed
             return _told(now, url)
-        if place := authority_of(url):
-            self.admit(domain(*place))
+        if decision.once_for:
+            self.admit(decision.once_for)
         return None
 
 
@@ -208,9 +211,8 @@ def authority_of(url: str) -> tuple[str, int] | None:
         return None
 
 
-def domain(host: str, port: int) -> str:
-    shown = f"[{host}]" if ":" in host else host
-    return shown if port in (80, 443) else f"{shown}:{port}"
+def _url(scheme: str, host: str, port: int) -> str:
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
 def _told(decision: Decision, url: str) -> Decision:

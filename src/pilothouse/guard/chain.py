@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -136,20 +136,32 @@ def last_of(path: Path) -> Link:
 
 def tail(path: Path, count: int) -> list[dict[str, Any]]:
     """The newest whole records of a log, oldest first."""
-    found: list[dict[str, Any]] = []
-    for one in reversed(files(path)):
-        for line in reversed(_lines(one, None)):
-            if len(found) >= count:
-                return found[::-1]
-            if record := unseal(line):
-                found.append(record)
-    return found[::-1]
+    return below(path, 0, count)
 
 
 def below(path: Path, number: int, count: int) -> list[dict[str, Any]]:
     """The newest whole records below a number (0: of all), oldest first; only those are read as JSON."""
+    return _unrotated(path, lambda all_files: _below(all_files, number, count))
+
+
+def after(path: Path, number: int, count: int) -> list[dict[str, Any]]:
+    """The whole records above a number, oldest first, at most so many."""
+    return _unrotated(path, lambda all_files: _after(all_files, number, count))
+
+
+def _unrotated(path: Path, read: Callable[[list[Path]], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """A log that rotates while it is read would seem to have a gap: it is read again."""
+    result = read(found := files(path))
+    for _ in range(_READ_AGAIN - 1):
+        if found == (now := files(path)):
+            break
+        result = read(found := now)
+    return result
+
+
+def _below(all_files: list[Path], number: int, count: int) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    for one in reversed(files(path)):
+    for one in reversed(all_files):
         for line in reversed(_lines(one, None)):
             if len(found) >= count:
                 return found[::-1]
@@ -158,11 +170,10 @@ def below(path: Path, number: int, count: int) -> list[dict[str, Any]]:
     return found[::-1]
 
 
-def after(path: Path, number: int, count: int) -> list[dict[str, Any]]:
-    """The whole records above a number, oldest first, at most so many."""
+def _after(all_files: list[Path], number: int, count: int) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    for one in files(path):
-        if one != path and int(one.stem.rpartition("-")[2]) <= number:
+    for one in all_files:
+        if one != all_files[-1] and int(one.stem.rpartition("-")[2]) <= number:
             continue  # named by its last record
         for line in _lines(one, None):
             if len(found) >= count:

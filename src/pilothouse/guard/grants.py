@@ -13,6 +13,7 @@ import msgspec
 from pilothouse.errors import Failure
 from pilothouse.guard.pending import RISKS, Pending, Scope, domains, weight
 from pilothouse.guard.policy import Decision, Question, Risk
+from pilothouse.guard.reach import reach
 from pilothouse.tool import Access
 
 MAX_GRANTS = 1_000
@@ -36,6 +37,19 @@ class Grant(msgspec.Struct, frozen=True):
     risk: Risk
     by: str
     granted_ms: int
+    once: bool = False  # it was asked once for the domain
+
+    @property
+    def reaches(self) -> str:
+        """In words."""
+        return reach(
+            self.scope,
+            tool=self.tool,
+            domain=self.domain,
+            access=self.access,
+            risk=self.risk,
+            once=self.once,
+        )
 
     def covers(self, question: Question, decision: Decision) -> bool:
         if (self.caller, self.session, self.rule) != (question.caller, question.session, decision.rule):
@@ -70,6 +84,7 @@ class Grants:
             risk=decision.risk,
             by=by,
             granted_ms=int(time.time() * 1000),
+            once=bool(decision.once_for),
         )
         self._all[grant.id] = grant
         return grant
@@ -82,8 +97,12 @@ class Grants:
             raise Failure("not_found", "there is no such grant", suggestions=["pilothouse approvals grants lists them"])
         return found
 
-    def end(self, ends: Callable[[Grant], bool]) -> None:
-        self._all = {ident: one for ident, one in self._all.items() if not ends(one)}
+    def end(self, ends: Callable[[Grant], bool]) -> list[Grant]:
+        """Those that ended."""
+        ended = [one for one in self._all.values() if ends(one)]
+        for one in ended:
+            del self._all[one.id]
+        return ended
 
     def shown(self) -> list[dict[str, Any]]:
-        return [msgspec.to_builtins(one) for one in self._all.values()]
+        return [{**msgspec.to_builtins(one), "reaches": one.reaches} for one in self._all.values()]

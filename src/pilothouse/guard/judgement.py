@@ -10,6 +10,7 @@ from collections.abc import Collection
 import msgspec
 
 from pilothouse.guard.address import forbidden, is_local_name, is_loopback, is_metadata_name, literal
+from pilothouse.guard.aliases import barring, spelled_out
 from pilothouse.guard.keepers import Keepers
 from pilothouse.guard.patterns import LISTABLE, NOWHERE, WEB, Place, is_private, place_of, read_pattern
 from pilothouse.guard.question import CHANGES, UNTOLD, Decision, Risk, Verdict
@@ -135,10 +136,16 @@ class Judge:
             return _never("Chrome's own pages are never opened in the person's own Chrome")
         if self.rules.of(place) is None:
             why = f"{place.scheme}: addresses are opened only if a rule names them"
-            return Decision("deny", "built in", why=why, line=_table(f"{place.scheme}:"))
+            return Decision(
+                "deny", "built in", why=why, line=_table(f"{place.scheme}:{place.host and f'//{place.host}'}")
+            )
         return None
 
     def _visit(self, place: Place, rule: Rule | None, more: str) -> Decision:
+        address = spelled_out(place.host) if place.is_web else None
+        if address is not None and (barred := barring(self.rules, place, address)) not in (None, rule):
+            why = f"{barred.name} forbids {place.domain}, which is the same place"
+            return Decision("deny", barred.name, why=why, line=f"read = true  # {barred.name}")
         if rule is not None:
             if rule.read:
                 return Decision("allow", rule.name)

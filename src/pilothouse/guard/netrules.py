@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from pilothouse.errors import Failure
+from pilothouse.guard.aliases import LOOPBACK
 from pilothouse.guard.domains import Domains, read_domains
 from pilothouse.guard.keepers import is_here
 from pilothouse.guard.patterns import WEB, Pattern
@@ -97,10 +98,16 @@ def _named(rules: Rules) -> list[NetRule]:
     """The more specific, the higher."""
     web = [one for one in rules.rules if not one.pattern.scheme or one.pattern.scheme in WEB]
     ranked = sorted(web, key=lambda one: one.pattern.rank)
-    return [
+    family = [one.pattern for one in web if not one.read and not one.pattern.below and one.pattern.host in LOOPBACK]
+    return [_block(_NAMED - 1, _of_this_machine(one)) for one in family] + [
         _rule(_NAMED + place, "allow" if one.read else "block", regexFilter=_regex(one.pattern))
         for place, one in enumerate(ranked)
     ]
+
+
+def _of_this_machine(pattern: Pattern) -> str:
+    """A rule for one spelling of loopback, in all of them."""
+    return _regex(pattern).replace(_regex_host(pattern), _LOOPBACK)
 
 
 def _kept(host: str, port: int) -> str:
@@ -120,7 +127,7 @@ def _narrowed(domains: Domains) -> list[NetRule]:
 
 def _regex(pattern: Pattern) -> str:
     scheme = {"http": "(http|ws)", "https": "(https|wss)"}.get(pattern.scheme, "(http|ws)s?")
-    host = re.escape(f"[{pattern.host}]" if ":" in pattern.host else pattern.host)
+    host = _regex_host(pattern)
     host = rf"[^/?#@]+\.{host}" if pattern.below else host
     usual = {80: "(http|ws)", 443: "(https|wss)"}.get(pattern.port, "")
     host += _DOT
@@ -128,6 +135,10 @@ def _regex(pattern: Pattern) -> str:
         return rf"^({usual}://{_AT}{host}|(http|ws)s?://{_AT}{host}:{pattern.port})[/?#]"
     port = rf"(:{pattern.port})?" if usual else rf":{pattern.port}" if pattern.port else r"(:\d+)?"
     return rf"^{scheme}://{_AT}{host}{port}[/?#]"
+
+
+def _regex_host(pattern: Pattern) -> str:
+    return re.escape(f"[{pattern.host}]" if ":" in pattern.host else pattern.host)
 
 
 def _block(priority: int, regex: str) -> NetRule:

@@ -16,19 +16,23 @@ import msgspec
 
 from pilothouse.guard.patterns import NOWHERE, place_of
 from pilothouse.guard.policy import Aim, Decision, Question, Risk
+from pilothouse.guard.reach import reach
 from pilothouse.guard.redact import redact_text, redact_tree
 from pilothouse.guard.secrets import named
-from pilothouse.result import clean, clean_tree
+from pilothouse.result import clean
 
 Scope = Literal["once", "session", "domain"]
 Key = tuple[str, ...]
 
 RISKS: tuple[Risk, ...] = ("none", "low", "medium", "high")
 MAX_STRING = 2_000
+MAX_SCRIPT = 20_000  # what runs is read whole before it is allowed
 MAX_DATA = 50_000  # of one argument; larger ones are shown as text
 _MARGIN = 4_000  # a secret that the cut would go through is still recognised
 MAX_AIMS = 10
+_SCRIPTS = {"expression", "function"}
 _TYPED = {"text", "value", "values", "fields", "data"}
+_SCRIPT_TOOLS = {"evaluate_js"}
 _FILLING = {"type_text", "slow_type", "type_ref", "fill_form", "select_option", "upload_file"}
 _PRIVATE = ("password", "cc-", "card", "one-time-code")
 
@@ -46,11 +50,12 @@ def same_call(question: Question) -> Key:
 def same_act(question: Question, decision: Decision) -> Key:
     """What a denial is remembered by. A page that is loaded again is a new document, and the act is still the same.
 
-    Where it is known what a call points at, that is the act, however the caller spells its target or what it types.
+    Where it is known what a call points at, that is the act, however the caller spells its target or what it types;
+    but what script does is in the script.
     """
     if decision.once_for:
         return same_domain(question, decision)
-    if question.aims:
+    if question.aims and question.tool not in _SCRIPT_TOOLS:
         how = "fill" if question.tool in _FILLING else "press"
         return ("act", question.caller, question.session, _digest([how, decision.rule, *_place(question)]))
     return ("act", question.caller, question.session, _digest([*_call(question), *_place(question)]))
@@ -139,6 +144,18 @@ class Pending:
             return ("once",)
         return ("once", "session", "domain") if self.domain else ("once", "session")
 
+    def _reach(self, scope: Scope) -> str:
+        """What that answer would allow, in words."""
+        question, decision = self.question, self.decision
+        return reach(
+            scope,
+            tool=question.tool,
+            domain=self.domain,
+            access=question.access.value,
+            risk=decision.risk,
+            once=bool(decision.once_for),
+        )
+
     def shown(self, now: float) -> dict[str, Any]:
         """All that a person needs to know, and nothing that they should not read on a screen."""
         told = {**self._told, "calls": max(len(self.waiters), 1)}
@@ -150,7 +167,7 @@ class Pending:
 
     def forget(self) -> None:
         """It is over: what was shown is remembered, not megabytes of arguments."""
-        _ = self._told
+        self._told["args"] = {name: _brief(value) for name, value in self._told["args"].items()}
         self.question = msgspec.structs.replace(self.question, args={}, aims=())
 
     @cached_property
@@ -173,6 +190,7 @@ class Pending:
             "why": _shown_text(decision.why),
             "line": decision.line,
             "scopes": list(self.scopes),
+            "reaches": {scope: self._reach(scope) for scope in self.scopes},
             "asked_ms": self.asked_ms,
         }
 
@@ -186,8 +204,7 @@ def _shown_args(question: Question) -> dict[str, Any]:
     args = {name: value for name, value in question.args.items() if value not in ([], {})}
     if any(word in f"{aim.kind} {aim.purpose}" for aim in question.aims for word in _PRIVATE):
         args = _veiled(args)
-    trimmed = {name: _trimmed(value) for name, value in args.items()}
-    return cast(dict[str, Any], _cut(redact_tree(clean_tree(trimmed))))
+    return cast(dict[str, Any], redact_tree({clean(name): _shown(value, name) for name, value in args.items()}))
 
 
 def _veiled(args: dict[str, Any]) -> dict[str, Any]:
@@ -203,23 +220,38 @@ def _without_typed(value: Any) -> Any:
     return _veiled(cast(dict[str, Any], value)) if isinstance(value, dict) else "(not shown)"
 
 
-def _shown_text(text: str) -> str:
-    return cast(str, _cut(redact_text(clean(_trimmed(text)))))
-
-
-def _trimmed(value: Any) -> Any:
-    """Not much more than will be shown: to redact megabytes would keep everybody waiting."""
+def _shown(value: Any, name: str = "") -> Any:
+    """Every string within, cleaned and cut; what is too large to be shown as data is shown as its text."""
     if isinstance(value, list | dict):
         text = json.dumps(value, ensure_ascii=False, default=str)
-        return _cut(value, MAX_STRING + _MARGIN) if len(text) <= MAX_DATA else _trimmed(text)
-    return _cut(value, MAX_STRING + _MARGIN)
+        return _shown_tree(value, name) if len(text) <= MAX_DATA else _cut(text, MAX_STRING)
+    return _shown_tree(value, name)
 
 
-def _cut(value: Any, most: int = MAX_STRING) -> Any:
+def _shown_tree(value: Any, name: str) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= most else f"{value[:most]}… (cut)"
+        return _cut(value, MAX_SCRIPT if name in _SCRIPTS else MAX_STRING)
     if isinstance(value, list):
-        return [_cut(item, most) for item in cast(list[Any], value)]
+        return [_shown_tree(item, name) for item in cast(list[Any], value)]
     if isinstance(value, dict):
-        return {key: _cut(item, most) for key, item in cast(dict[str, Any], value).items()}
+        return {clean(key): _shown_tree(item, key) for key, item in cast(dict[str, Any], value).items()}
     return value
+
+
+def _shown_text(text: str) -> str:
+    return redact_text(_cut(text, MAX_STRING))
+
+
+def _cut(text: str, most: int) -> str:
+    """Not much more than will be shown is read: to redact megabytes would keep everybody waiting. A line that ends as
+    old Macs ended theirs does so in script too, and is seen to end."""
+    read = clean(text[: most + _MARGIN].replace("\r\n", "\n").replace("\r", "\n"))
+    if len(text) <= most:
+        return read
+    safe = redact_text(read)  # before the cut, which may go through a secret
+    hidden = max(len(text) - most - _MARGIN, 0) + max(len(safe) - most, 0)
+    return f"{safe[:most]}… ({hidden:,} more characters, not shown)" if hidden else safe
+
+
+def _brief(value: Any) -> Any:
+    return f"{value[:MAX_STRING]}…" if isinstance(value, str) and len(value) > 2 * MAX_STRING else value

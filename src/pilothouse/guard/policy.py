@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 from pilothouse.guard import sensitive
 from pilothouse.guard.address import Address, unwrap
+from pilothouse.guard.aliases import barring
 from pilothouse.guard.judgement import ISOLATED, LAUNCHED, TEMPLATES, Judge
 from pilothouse.guard.keepers import Keepers
 from pilothouse.guard.netrules import NetRule, net_rules
-from pilothouse.guard.patterns import Hosts, Pattern, names, place_of
+from pilothouse.guard.patterns import WEB, Hosts, Pattern, Place, names, place_of
 from pilothouse.guard.question import Aim, Approved, Decision, Question, Risk, Verdict, denial
-from pilothouse.guard.rules import Rules
+from pilothouse.guard.rules import Rule, Rules
 from pilothouse.guard.sites import sites
 from pilothouse.tool import Access
 
@@ -52,6 +53,14 @@ class Policy:
         """Other rules from now on."""
         self.rules, self.problem = rules, ""
         self._judge.cache_clear()
+        self._tell()
+
+    def refuse(self, problem: str) -> None:
+        """The file's newest text does not hold: the rules stay, and whoever shows them says why."""
+        self.problem = problem
+        self._tell()
+
+    def _tell(self) -> None:
         for follower in tuple(self._followers):
             follower()
 
@@ -177,15 +186,26 @@ class View:
             return None
         return said.why or f"{said.rule} forbids {host}"
 
-    def address(self, host: str, address: Address) -> str | None:
-        """Why an address that a name has may not be reached: private networks, where the template wants them named."""
+    def address(self, host: str, address: Address, port: int) -> str | None:
+        """Why an address that a name has may not be reached: a rule forbids it by any name, or it is in a private
+        network, where the template wants these named."""
         judge = self._judge()
+        if (rule := self._barring(host, address, port)) is not None:
+            same = f", which {host} is" if host != str(address) else ""
+            return f"{rule.name} forbids {address}{same}"
         if TEMPLATES[judge.template].private or unwrap(address).is_global:
             return None
         if self.named(host) or self.named(str(address)):
             return None
         where = f"{host} is {address}" if host != str(address) else host
         return f"{where}, in a private network, which template {judge.template} allows only if a rule names it"
+
+    def _barring(self, host: str, address: Address, port: int) -> Rule | None:
+        """No connection tells its scheme: the milder of both."""
+        if Hosts(self._named()).admit(host, port):
+            return None
+        both = [barring(self._judge().rules, Place(scheme, host, port), address) for scheme in WEB]
+        return both[0] if all(both) else None
 
     def named(self, host: str) -> bool:
         """Whether a rule does, or a list of one."""
@@ -251,8 +271,9 @@ def _destinations(question: Question) -> list[str]:
 
 
 def _asked(said: list[Decision]) -> tuple[Decision, ...]:
-    """Each domain once, and the call itself last: who is asked about that has seen the rest."""
+    """Each domain once, and the call itself last, for each rule that wants it asked about: who is asked about that has
+    seen the rest, and a yes to one rule is none to another."""
     asks = [one for one in said if one.verdict == "ask"]
     domains = {one.once_for: one for one in asks if one.once_for}
-    alone = [one for one in asks if not one.once_for][:1]
-    return (*domains.values(), *alone)
+    alone = {one.rule: one for one in reversed(asks) if not one.once_for}
+    return (*domains.values(), *reversed(alone.values()))

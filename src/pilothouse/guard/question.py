@@ -91,7 +91,7 @@ def _next_steps(decision: Decision) -> list[str]:
         return ["wait until the page has loaded, then try again", "navigate leads elsewhere"]
     if not decision.line:
         return ["nothing can allow it"]
-    hint = "only a person can change that, by what details.line shows, in policy.toml"
+    hint = "only a person can change that, by the line for policy.toml"
     return [f"{hint}{_command(decision.line)}", "do without it, or ask your person"]
 
 

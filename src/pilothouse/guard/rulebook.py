@@ -71,7 +71,7 @@ class Rulebook:
 
     def set_rule(self, host: str, values: dict[str, Any], *, by: str) -> Rules:
         """A rule for a host, or other values in the one there is. None takes a key out."""
-        pattern = _pattern(host)
+        pattern = read_host(host)
         known = {**values, "by": by, "at": datetime.now(UTC).replace(microsecond=0)}
 
         def changed(text: str) -> str:
@@ -84,7 +84,7 @@ class Rulebook:
         return self._edit(changed)
 
     def drop_rule(self, host: str) -> Rules:
-        pattern = _pattern(host)
+        pattern = read_host(host)
 
         def dropped(text: str) -> str:
             rules = read_rules(text, str(self.path))
@@ -129,7 +129,8 @@ def refuse_to_forget(book: Rulebook, holds: Rules) -> None:
 
 
 def version_of(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    """Of what it says, however its lines end: a page's text field knows one way only."""
+    return hashlib.sha256(text.replace("\r\n", "\n").encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def told(book: Rulebook, rules: Rules, problem: str = "") -> dict[str, Any]:
@@ -168,15 +169,18 @@ def shown(rule: Rule, written_at: datetime | None) -> dict[str, Any]:
     return told
 
 
-def _pattern(host: str) -> Pattern:
-    """What people paste is often a whole address: its host is what they mean."""
+def read_host(host: str) -> Pattern:
+    """As in the file: whoever pastes an address with a path means less than its host, which a rule cannot say."""
     try:
         return read_pattern(host)
-    except Failure:
+    except Failure as failure:
         scheme, separator, rest = host.strip().partition("://")
-        if not separator:
+        where, slash, path = rest.partition("/") if separator else scheme.partition("/")
+        if not slash or not path:
             raise
-        return read_pattern(f"{scheme}://{rest.partition('/')[0]}")
+        place = f"{scheme}{separator}{where}" if separator else where
+        hints = [f"a rule is for all pages of a host: write {place}", *failure.suggestions]
+        raise Failure("bad_request", f"{host[:100]!r} has a path, which no rule can have", suggestions=hints) from None
 
 
 def _position(rules: Rules, pattern: Pattern) -> int | None:

@@ -113,10 +113,9 @@ class Secrets:
         hint = "`secret remove` forgets one"
         raise Failure("bad_request", "the secrets can be opened: there is no need to start anew", suggestions=[hint])
 
-    def has_part(self, text: str) -> bool:
-        """Whether a registered value holds this text: to find it on a page could be to guess at the value."""
-        part = " ".join(text.split()).casefold()
-        return any(part in " ".join(one.value.split()).casefold() for one in (self._kept or {}).values())
+    def some(self) -> bool:
+        """Whether there is any: then a page is searched as it is shown, for to find more could be to guess one."""
+        return bool(self._kept)
 
     def reveal(self, name: str, origin: str) -> tuple[str, bool]:
         """The value for a document of that origin, and whether any field may hold it; `denied` if it may not."""

@@ -56,8 +56,8 @@ _TOOLS: dict[str, Found] = {
     "kill_browser": ("low", "ends a browser"),
 }
 _OPENED_WITH = {"storage_state": "restores cookies and storage", "proxy": "sends all it asks for through a proxy"}
-_LOOKING = {"focus_ref"}  # it points at something and sets nothing off
-_MOVING = {"drag", "swipe"}  # they send no form
+_LOOKING = {"focus_ref", "evaluate_js"}  # what they point at is not pressed; script is a risk by itself
+_MOVING = {"swipe"}  # it sends no form; a drag may: pages press what the pointer leaves, too
 _TYPING = {"type_text", "slow_type", "type_ref", "fill_form", "select_option", "press_key"}
 _FIELDS = {
     "textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider", "date", "time", "datetime", "month", "week",

@@ -213,7 +213,7 @@ class Gateway:
         host = canonical(visitor.host)
         views = self._admitting(host, visitor.port)
         if visitor.address:
-            _check_address(views, host, visitor.address)
+            _check_address(views, host, visitor.address, visitor.port)
             if self._nodes:
                 _abroad(views, host, [visitor.address])
             keeper = self._sluice.keepers.called(str(visitor.address), visitor.port)
@@ -394,8 +394,8 @@ class Gateway:
         passable = [address for address in addresses if not forbidden(address)]
         if not passable:
             raise _Refused("denied", forbidden(addresses[0]))
-        if not (allowed := [one for one in passable if _why_not(views, host, one) is None]):
-            _check_address(views, host, passable[0])
+        if not (allowed := [one for one in passable if _why_not(views, host, one, port) is None]):
+            _check_address(views, host, passable[0], port)
         passable = allowed
         if self._sluice.is_own(port):
             passable = [address for address in passable if not is_loopback(address)]
@@ -423,8 +423,8 @@ class _Refused(Exception):
         self.reason = Reason(kind, text)
 
 
-def _why_not(views: Sequence[Passage], host: str, address: Address) -> str | None:
-    said = [view.address(host, address) for view in views]
+def _why_not(views: Sequence[Passage], host: str, address: Address, port: int) -> str | None:
+    said = [view.address(host, address, port) for view in views]
     return None if None in said else said[0]
 
 
@@ -437,8 +437,8 @@ def _abroad(views: Sequence[Passage], host: str, addresses: Sequence[Address]) -
     raise _Refused("denied", f"{host} is Pilothouse's own machine, which browsers elsewhere reach if a rule names it")
 
 
-def _check_address(views: Sequence[Passage], host: str, address: Address) -> None:
-    if (why := _why_not(views, host, address)) is not None:
+def _check_address(views: Sequence[Passage], host: str, address: Address, port: int) -> None:
+    if (why := _why_not(views, host, address, port)) is not None:
         raise _Refused("denied", why)
 
 

@@ -19,7 +19,7 @@ class Passage(Protocol):
     """What a gateway asks. None lets a connection pass, a text refuses it and says why."""
 
     def host(self, host: str, port: int) -> str | None: ...
-    def address(self, host: str, address: Address) -> str | None: ...
+    def address(self, host: str, address: Address, port: int) -> str | None: ...
     def named(self, host: str) -> bool:
         """Whether a person's rules speak of it."""
         ...
@@ -59,7 +59,7 @@ class Opened:
     def host(self, host: str, port: int) -> str | None:
         return None
 
-    def address(self, host: str, address: Address) -> str | None:
+    def address(self, host: str, address: Address, port: int) -> str | None:
         return None
 
     def named(self, host: str) -> bool:
@@ -84,7 +84,7 @@ class Closed:
     def host(self, host: str, port: int) -> str | None:
         return "no session uses this browser now"
 
-    def address(self, host: str, address: Address) -> str | None:
+    def address(self, host: str, address: Address, port: int) -> str | None:
         return None
 
     def named(self, host: str) -> bool:

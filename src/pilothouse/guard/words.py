@@ -24,7 +24,9 @@ _PHRASES: dict[Meaning, str] = {
     "pay": """
         pay, buy, purchase, place order, place your order, submit order, complete order, confirm order, finish order,
         send order, order now, order and pay, place bid, donate, transfer, transfer money, send money, wire, withdraw,
-        subscribe now, start subscription, complete purchase, confirm purchase, make payment, confirm payment, invest
+        subscribe now, start subscription, complete purchase, confirm purchase, make payment, confirm payment, invest,
+        submit payment, send payment, process payment, complete payment, authorize payment, authorise payment, bid now,
+        one click order, 1 click order, order with one click
         bezahlen, zahlen, jetzt zahlen, kaufen, bestellen, zahlungspflichtig, kostenpflichtig, überweisen, spenden,
         abheben
         payer, acheter, commander, régler, virer, effectuer le virement, confirmer la commande, faire un don
@@ -42,8 +44,11 @@ _PHRASES: dict[Meaning, str] = {
     "delete": """
         delete, remove, erase, destroy, discard, purge, wipe, trash, drop, uninstall, revoke, terminate, deactivate,
         disable account, close account, cancel subscription, cancel order, cancel membership, unsubscribe, unpublish,
-        reset, factory reset, clear all, bin, archive
-        löschen, entfernen, vernichten, verwerfen, kündigen, stornieren, widerrufen, deaktivieren, zurücksetzen
+        reset, factory reset, clear all, bin, archive, close my account, close your account, close this account,
+        close the account
+        löschen, entfernen, vernichten, verwerfen, kündigen, stornieren, widerrufen, deaktivieren, zurücksetzen,
+        konto schließen, konto auflösen
+        fermer mon compte, fermer le compte, clôturer, cerrar cuenta, cerrar mi cuenta, chiudi account
         supprimer, effacer, retirer, détruire, résilier, annuler la commande, désactiver, désabonner, révoquer
         eliminar, borrar, suprimir, quitar, cancelar suscripción, anular, revocar, desactivar, dar de baja
         elimina, eliminare, cancella, rimuovi, rimuovere, disdici, revoca, disattiva
@@ -57,7 +62,12 @@ _PHRASES: dict[Meaning, str] = {
         🗑, 🚮""",
     "delete_all": """
         account, profile, user, everything, permanently, forever, irreversibly, all data, my data, repository, repo,
-        organization, organisation, workspace, project, database, site, website, domain, factory, disk, volume, server
+        organization, organisation, workspace, project, database, site, website, domain, factory, disk, volume, server,
+        delete all, remove all, erase all, wipe all, destroy all, purge all, uninstall all, delete them all,
+        wipe device, erase device, wipe phone, wipe this device, erase this device, wipe data, erase data
+        alle löschen, alle entfernen, alle vernichten, alle nachrichten, alle dateien, tous, toutes, todos, todas,
+        tutti, tutte, alle verwijderen, alle wissen, wszystko, wszystkie, ta bort alla, radera alla, poista kaikki,
+        все, всё, tümünü, hepsini, 全部, すべて, 全て, 모두, 전체
         konto, benutzerkonto, alles, endgültig, dauerhaft, unwiderruflich, alle daten
         compte, définitivement, tout, toutes les données
         cuenta, permanentemente, definitivamente, todo, todos los datos
@@ -126,6 +136,13 @@ _LOOKALIKES = str.maketrans(
 _WORD = re.compile(r"[^\W_]+")
 _SIGN = re.compile("[\u1100-\u11ff\u3040-\u9fff\uac00-\ud7af]")
 _DOING: frozenset[Meaning] = frozenset({"pay", "delete", "send", "permit"})
+# "Bid $100", "Send 0.5 BTC": a verb that means little by itself, and money after it.
+_MONEY = re.compile(
+    r"\b(?:bid|send|tip|bet|stake|deposit|order|gift|bieten|senden|envoyer|enviar|invia)\b"
+    r"[^\w$€£¥₹₿]{0,3}(?:\w{1,12} ){0,2}"
+    r"(?:[$€£¥₹₿] ?[0-9]|[0-9][0-9.,]{0,15} ?"
+    r"(?:[$€£¥₹₿]|(?:usd|eur|gbp|chf|jpy|btc|eth|usdt|usdc|sol|dollars?|euros?)\b))"
+)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -157,6 +174,8 @@ def _meanings(text: str) -> frozenset[Meaning]:
     found: set[Meaning] = {meaning for phrase in phrases for meaning in _MEANINGS.get(phrase, ())}
     if not plain.isascii():
         found |= {meaning for sign, meaning in _SIGNS if sign in plain}
+    if _MONEY.search(plain):
+        found.add("pay")
     if "delete" not in found:
         found.discard("delete_all")
     return frozenset(found)

@@ -40,6 +40,7 @@ _FLAGS = (
     "--no-first-run",
     "--no-startup-window",
     "--no-default-browser-check",
+    "--disable-auto-reload",  # of error pages: after 1, 5, 30 s … by itself (M)
     "--disable-background-networking",
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",

@@ -69,6 +69,11 @@ class Ledger:
             self._entries[key] = entry
         return entry
 
+    @property
+    def cast(self) -> Entry | None:
+        """The live picture that is sent."""
+        return self._entries.get("Page.startScreencast")
+
     def unheard(self) -> list[Entry]:
         """What may not have reached the browser."""
         return [entry for entry in self if not entry.heard]

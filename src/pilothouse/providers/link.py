@@ -309,7 +309,8 @@ class Link:
 
     def _expire(self, number: int, timeout: float) -> None:
         what = self._pending[number].what
-        message = f"{self.name} did not answer {what} within {timeout:g} s"
+        _log.debug("%s: no answer to %s within %g s", self.name, what, timeout)
+        message = f"{self.name} did not answer within {timeout:g} s"
         self._settle(number, None, Failure("timeout", message, suggestions=["look at the page before you try again"]))
 
     def _settle(self, number: int, data: msgspec.Raw | None, problem: Failure | Problem | None) -> None:

@@ -32,7 +32,9 @@ log = logging.getLogger(__name__)
 ATTACH_S = 10.0
 DETACH_S = 5.0
 # Nobody above listens to these, and a page may cause thousands.
-_NOISE = {"Page.screencastFrame", "Page.screencastVisibilityChanged", "Debugger.scriptParsed"} | {
+_NOISE = {
+    "Page.screencastVisibilityChanged",
+    "Debugger.scriptParsed",
     "Debugger.scriptFailedToParse",
     "Debugger.resumed",
 }
@@ -183,6 +185,8 @@ class Relay:
             self._post(held, command, timeout, entry)
         elif entry:
             self.reply(command.id, _DONE)
+        elif command.method == "Page.screencastFrameAck":  # the cast that it was for is over: no reason to wake
+            self.reply(command.id, _NOTHING)
         else:
             due = asyncio.get_running_loop().time() + timeout
             self._when_awake(held, partial(self._late, held, command, due))
@@ -516,10 +520,17 @@ class Relay:
             elif held.tab_id not in self.link.attached:
                 self._sleeps(held)
             else:
+                self._cast_anew(held)
                 for entry in held.ledger.unheard():
                     self._again(held, entry)
         for info in self.link.tabs.values():
             self._shared(info)
+
+    def _cast_anew(self, held: Held) -> None:
+        """Frames that were lost on the way are acknowledged by nobody, and hold up those that would follow."""
+        if cast := held.ledger.cast:
+            self._tell(held.session, "Page.stopScreencast", _NOTHING)
+            cast.heard = False
 
 
 _WHY = {

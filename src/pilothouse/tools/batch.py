@@ -25,6 +25,7 @@ class Steps(msgspec.Struct):
     core=True,
     queued=False,
     live=False,
+    alone="a batch cannot hold a batch",
     example={"steps": [{"tool": "press_key", "args": {"key": "Tab"}}, {"tool": "get_page_text"}]},
 )
 async def batch(
@@ -37,13 +38,8 @@ async def batch(
     results: list[dict[str, Any]] = []
     lines: list[str] = []
     for index, step in enumerate(steps):
-        if step.tool == "batch":
-            raise Failure("bad_request", "a batch cannot hold a batch")
         await progress(index, len(steps), step.tool)
-        try:
-            done = await run(step.tool, step.args)
-        except Failure as failure:  # there is no such tool
-            raise _stopped(index, len(steps), step.tool, failure.to_dict(), lines, results) from None
+        done = await run(step.tool, step.args)
         results.append({"tool": step.tool, **done.data})
         if done.failed:
             raise _stopped(index, len(steps), step.tool, done.data["error"], lines, results)
@@ -58,7 +54,7 @@ def _stopped(
     details, suggestions = {**error["details"], "step": index + 1, "results": results}, list(error["suggestions"])
     if index and error["code"] == "approval_pending":  # who repeats the whole call would do these steps again
         details.pop("client_may_answer", None)
-        suggestions = ["ask the user to answer"]
+        suggestions = ["ask the user to answer: `pilothouse approvals`, or the dashboard"]
     if index:
         suggestions.append(f"steps 1 to {index} are done; go on from step {index + 1}")
     message = "\n".join([f"step {index + 1} of {count} ({name}) failed: {error['message']}", *lines])

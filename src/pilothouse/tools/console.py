@@ -38,7 +38,7 @@ async def get_console_logs(
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Result[Logs]:
     """Console lines and exceptions of the tab."""
-    fits = choice(level, pattern)
+    fits = choice(level, pattern, tab.terms.redact_text)
     found = [line for line in tab.console.lines() if newer(line.number, line.time_ms, since) and fits(line)]
     shown = found[-limit:]
     text = f"{len(shown)} of {len(found)} lines" if found else "no lines"

@@ -58,9 +58,12 @@ async def get_cookies(
     limit: Annotated[int, Meta(ge=1, le=5000)] = 200,
 ) -> Result[Cookies]:
     """Cookies with their values, HttpOnly ones included."""
-    found = await _found(session, name, domain, urls)
+    found, withheld = await _sorted(session, name, domain, urls)
     shown = [_plain(one) for one in found[:limit]]
     text = f"{len(shown)} of {len(found)} cookies" if found else "no cookies"
+    if withheld:
+        whose = ", ".join(dict.fromkeys(one["domain"].lstrip(".")[:100] for one in withheld[:20]))
+        text += f"; {len(withheld)} left out: the rules keep those of {whose} from this session"
     lines = "\n".join(_line(one) for one in shown)
     page, path, note = bounded(session, "cookies.txt", lines, reveals=True)
     return Result(f"{text}; {note}" if note else text, Cookies(len(found), [] if path else shown, path), page=page)
@@ -122,14 +125,21 @@ async def delete_cookies(
 
 
 async def _found(session: Session, name: str, domain: str, urls: list[str], path: str = "") -> list[jar.Cookie]:
-    """Those that fit; not those of domains that are out of reach. In the person's own Chrome, whose cookies are theirs,
-    only those of the session's pages, unless a site is named."""
+    """Those that fit; not those of domains that are out of reach."""
+    return (await _sorted(session, name, domain, urls, path))[0]
+
+
+async def _sorted(
+    session: Session, name: str, domain: str, urls: list[str], path: str = ""
+) -> tuple[list[jar.Cookie], list[jar.Cookie]]:
+    """Those that fit, and those that would but are of domains out of reach. In the person's own
+    Chrome, whose cookies are theirs, only those of the session's pages, unless a site is named."""
     await session.open()
     if session.options.browser == "extension" and not (domain or urls):
         urls = [tab.url for tab in session.tabs if tab.url.startswith("http")] or ["http://nowhere.invalid/"]
     found = [one for one in await jar.read(session.context) if _fits(one, name, domain, urls, path)]
     barred = {one for one in {cookie["domain"] for cookie in found} if session.bars(one)}
-    return [one for one in found if one["domain"] not in barred]
+    return [one for one in found if one["domain"] not in barred], [one for one in found if one["domain"] in barred]
 
 
 def _fits(cookie: jar.Cookie, name: str, domain: str, urls: list[str], path: str = "") -> bool:

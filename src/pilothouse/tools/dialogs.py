@@ -21,7 +21,7 @@ class Handled(msgspec.Struct):
 
 @tool(Access.WRITE, core=True, queued=False, live=False, example={"accept": True})
 async def handle_dialog(
-    tab: Tab, accept: bool, text: Annotated[str, Meta(max_length=10_000, description="for a prompt")] = ""
+    tab: Tab, accept: bool, text: Annotated[str, Meta(max_length=10_000, description="for a prompt")] | None = None
 ) -> Result[Handled]:
     """Answer the open dialog."""
     dialog = tab.dialog
@@ -30,7 +30,7 @@ async def handle_dialog(
     if held := HELD.get():
         held.confirm_dialog(tab)
     mark = Mark(tab, tab.frames.main)
-    await tab.answer_dialog(accept, text)
+    await tab.answer_dialog(accept, dialog.default if text is None else text)  # as a person who only presses OK
     await settle(tab, mark)
     word = "accepted" if accept else "dismissed"
     return Result(f"{word} the {dialog.kind}", Handled(dialog.kind, dialog.message, accept))

@@ -45,7 +45,7 @@ async def fill_form(
         except Failure as failure:
             failure.message = f"field {index + 1} of {len(fields)}: {failure.message}"
             failure.details["filled"] = done
-            failure.suggestions += [f"the {counted(len(done), 'field')} before it are filled"] if done else []
+            failure.suggestions += [f"filled before it: {counted(len(done), 'field')}"] if done else []
             raise
         done.append(called(filled.role, filled.name))
         notes += [f"{called(filled.role, filled.name)}: {filled.note}"] if filled.note else []

@@ -70,6 +70,6 @@ async def press_key(
     snapshot: Want = None,
 ) -> Result[Acted]:
     """Press a key in the focused element."""
-    await hand.press_key(tab, key, count)
-    times = f" {count} times" if count > 1 else ""
+    pressed = await hand.press_key(tab, key, count)
+    times = f" {pressed} times" if pressed > 1 else f" once, not {count} times" if count > 1 else ""
     return await acted(tab, f"pressed {key}{times}", want=snapshot, sends=True)

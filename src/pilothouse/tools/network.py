@@ -64,7 +64,7 @@ async def get_network_log(
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Result[Log]:
     """Requests of the tab."""
-    fits = choice(url_pattern, method, type, (status_min, status_max))
+    fits = choice(url_pattern, method, type, (status_min, status_max), tab.terms.redact_text)
     found = [one for one in tab.network.requests() if newer(one.number, one.started_ms, since) and fits(one)]
     shown = found[-limit:]
     text = f"{len(shown)} of {len(found)} requests" if found else "no requests"

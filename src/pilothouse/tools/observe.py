@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser import axtree, capture, extract, markup, reading, snapshot
+from pilothouse.browser import axtree, capture, extract, markup, reading, search, snapshot
 from pilothouse.browser.budget import paged
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
@@ -100,9 +100,20 @@ async def find(
     """Search the whole page; answers matching lines with refs."""
     if not (text or pattern or role):
         raise Failure("bad_request", "find takes text, pattern or role")
-    hits, total = snapshot.search(await snapshot.whole(tab), text, pattern, role, limit)
+    lines = await snapshot.whole(tab)
+    hits, total = search.search(lines, text, pattern, role, limit)
+    if not total:
+        return _nothing(lines, text, role)
     more = f"\n({total - len(hits)} more)" if total > len(hits) else ""
     return Result(f"{total} found", Hits(hits, total), page="\n".join(hits) + more)
+
+
+def _nothing(lines: snapshot.Lines, text: str, role: str) -> Result[Hits]:
+    if role and not search.search(lines, "", "", role, 1)[1]:
+        return Result("0 found; roles on this page are below", Hits([], 0), page=", ".join(search.roles(lines, role)))
+    if near := search.nearest(lines, text) if text else []:
+        return Result("0 found; the nearest are below", Hits([], 0), page="\n".join(near))
+    return Result("0 found; try a shorter text, or get_page_state", Hits([], 0))
 
 
 @tool(Access.READ, core=True, shows=True, example={}, aliases=("read_text",))

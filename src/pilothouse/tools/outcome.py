@@ -8,8 +8,10 @@ from typing import Literal
 import msgspec
 
 from pilothouse.browser import snapshot
+from pilothouse.browser.origins import origin_of
+from pilothouse.browser.settle import still_open
 from pilothouse.browser.tab import Tab
-from pilothouse.result import Result, quoted
+from pilothouse.result import Result, plain_url, quoted
 
 Want = Literal["diff", "full"] | None
 
@@ -40,6 +42,8 @@ async def acted(tab: Tab, done: str, note: str = "", want: Want = None, *, sends
     notes = [note] if note else []
     if data.status:
         notes.append(f"the server answered {data.status}")
+    if asked := _still_open(tab):
+        notes.append(f"still open: {asked}, see wait_for idle")
     if data.invalid:
         notes.append(f"not valid: {', '.join(one.field for one in data.invalid)}")
     data.note = "; ".join(notes)
@@ -57,6 +61,16 @@ def _refusal(tab: Tab) -> int:
         return 0
     request = tab.network.by_loader(tab.document.loader_id)
     return request.status if request and request.status >= 400 else 0
+
+
+def _still_open(tab: Tab) -> str:
+    """The first request of the action that has no answer yet; of its address what a person would call it by."""
+    found = still_open(tab.mark) if tab.mark else []
+    if not found:
+        return ""
+    url = found[0].url.partition("?")[0].removeprefix(origin_of(tab.url) or "\0")
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"{found[0].method} {plain_url(url, 100)}{more}"
 
 
 def _invalid(tab: Tab) -> list[Invalid]:

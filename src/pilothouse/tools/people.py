@@ -15,7 +15,10 @@ from pilothouse.tool import Access, Progress, Target, TimeoutMs, tool
 
 MARGIN_MS = 200  # so that it ends by itself before its deadline does
 
-Words = Annotated[str, Meta(max_length=300)]
+MAX_WORDS = 300
+
+Words = Annotated[str, Meta(max_length=MAX_WORDS)]
+Prompt = Annotated[str, Meta(min_length=1, max_length=MAX_WORDS)]
 
 
 class Highlighted(msgspec.Struct):
@@ -48,7 +51,7 @@ async def highlight(
 
 @tool(Access.READ, example={"prompt": "Which button do you mean?", "timeout_ms": 100})
 async def ask_user_to_pick(
-    tab: Tab, prompt: Words, progress: Progress, timeout_ms: TimeoutMs = 60_000
+    tab: Tab, prompt: Prompt, progress: Progress, timeout_ms: TimeoutMs = 60_000
 ) -> Result[Picked]:
     """Ask the person to point at an element of the page; answers its ref and selectors that lead to it alone."""
     await progress(0.001, None, "the person is asked to point at an element")

@@ -11,7 +11,7 @@ from pilothouse.browser.session import Session
 from pilothouse.browser.sessions import OwnSessions
 from pilothouse.errors import Failure
 from pilothouse.profiles import Size
-from pilothouse.result import Result, counted
+from pilothouse.result import Result, counted, plain_url
 from pilothouse.tool import Access, TimeoutMs, tool
 
 
@@ -39,6 +39,7 @@ class Carried(msgspec.Struct, omit_defaults=True):
     Access.VISIT,
     core=True,
     sensitive=("storage_state", "proxy"),
+    alone="the steps of a batch share one session: call open_session first, then batch with its session",
     example={"viewport": {"width": 800, "height": 600}},
 )
 async def open_session(
@@ -92,13 +93,15 @@ async def list_sessions(sessions: OwnSessions) -> Result[Listed]:
             "session": one.id,
             "browser": one.options.browser,
             "profile": one.options.profile,
+            "mode": one.options.mode,
+            "allowed_domains": list(one.options.allowed_domains),
             "tabs": [tab.url for tab in one.tabs],
             "age_s": int(now - one.opened_at),
             **({"limits": one.limits} if one.limits else {}),
         }
         for one in own
     ]
-    lines = [f"{one.id} {_kind(one)} {counted(len(one.tabs), 'tab')}, {_age(now - one.opened_at)} old" for one in own]
+    lines = [f"{one.id} {_told(one)}, {_age(now - one.opened_at)} old{_where(one)}" for one in own]
     return Result("\n".join(lines) or "no session is open", Listed(listed))
 
 
@@ -154,6 +157,19 @@ def _skipped(kept: state.Kept) -> str:
 def _kind(session: Session) -> str:
     its = session.options
     return f"{'endpoint' if its.browser == 'remote' else 'profile'} {its.profile}" if its.profile else its.browser
+
+
+def _told(session: Session) -> str:
+    """What tells it from its neighbours: the kind of browser, and what narrows it."""
+    its = session.options
+    mode = f" {its.mode}" if its.mode and its.mode != "auto" else ""
+    domains = ", ".join(its.allowed_domains[:3]) + (" …" if len(its.allowed_domains) > 3 else "")
+    only = f" only {domains}" if domains else ""
+    return f"{_kind(session)}{mode}{only} {counted(len(session.tabs), 'tab')}"
+
+
+def _where(session: Session) -> str:
+    return f": {plain_url(session.current.url, 100)}" if session.current else ""
 
 
 def _age(seconds: float) -> str:

@@ -61,13 +61,26 @@ async def list_tabs(session: Session) -> Result[Tabs]:
     return Result("\n".join(lines) or "no tab is open", Tabs(_listed(session)))
 
 
+async def _give_up(session: Session, tab: Tab, before: Tab | None) -> None:
+    with contextlib.suppress(Failure):
+        await session.close_tab(tab)
+    session.current = before if before and not before.closed else session.current
+
+
 @tool(Access.VISIT, core=True, example={"url": "/small.html"}, aliases=("open_tab",))
 async def new_tab(session: Session, url: Url = "", background: bool = False) -> Result[One]:
     """Open a tab and make it current, unless background."""
+    before = session.current
     tab = await session.new_tab("about:blank", background=background)
     if not url:
         return Result(f"opened {tab.name}", One(tab.name))
-    arrival = await way.navigate(tab, url, "load", session.options.timeout_ms / 1000)
+    try:
+        arrival = await way.navigate(tab, url, "load", session.options.timeout_ms / 1000)
+    except Failure as failure:
+        if failure.code in ("navigation_failed", "denied"):  # it shows nothing but an error
+            await _give_up(session, tab, before)
+            failure.suggestions = [*failure.suggestions[:1], "no tab was opened"]
+        raise
     tab.told_url = arrival.url
     return Result(f"opened {tab.name}: {_place(arrival)}", One(tab.name, arrival.url, arrival.title))
 

@@ -21,11 +21,11 @@ export function activityView(house) {
     type: 'search',
     'aria-label': 'Filter by words',
     placeholder: 'Filter: tool, host, agent …',
-    on: { input: () => draw() },
+    on: { input: () => filter() },
   });
   const kind = h(
     'select',
-    { 'aria-label': 'Which lines', on: { change: () => draw() } },
+    { 'aria-label': 'Which lines', on: { change: () => filter() } },
     [
       ['', 'Everything'],
       ['write', 'Writes'],
@@ -33,7 +33,8 @@ export function activityView(house) {
       ['note', 'Notes'],
     ].map(([value, text]) => h('option', { value }, text)),
   );
-  const count = h('p', { class: 'soft small', role: 'status' });
+  const count = h('p', { class: 'soft small', 'data-key': 'count' });
+  const heard = h('p', { class: 'unseen', role: 'status' }); // said when the person filters, not with every line
   const list = new VirtualList({
     height: 44,
     label: 'Activity',
@@ -51,7 +52,7 @@ export function activityView(house) {
     'div',
     { class: 'view' },
     h('header', {}, h('h1', {}, 'Activity'), h('div', { class: 'row' }, words, kind)),
-    h('div', { class: 'row between' }, count, older),
+    h('div', { class: 'row between' }, count, heard, older),
     none,
     h('div', { class: 'timeline' }, list.node, detail),
   );
@@ -91,6 +92,10 @@ export function activityView(house) {
     older.hidden = store.first <= 1;
     if (open) showDetail(open);
   };
+  const filter = () => {
+    draw();
+    heard.textContent = count.textContent;
+  };
   const more = async () => {
     older.disabled = true;
     await store.older().catch(() => false);
@@ -109,8 +114,10 @@ export function activityView(house) {
   const showDetail = (entry) =>
     refill(detail, [entry.n, entry.after?.n, entry.shot], () => {
       const { record, after } = entry;
-      if (!entry.shot) fill(picture, isWritten(entry) && h('p', { class: 'small soft' }, NO_PICTURE));
-      else if (pictured !== entry.n) void showPicture(entry.n);
+      if (!entry.shot) {
+        pictured = 0; // one that is still on its way is of another line
+        fill(picture, isWritten(entry) && h('p', { class: 'small soft' }, NO_PICTURE));
+      } else if (pictured !== entry.n) void showPicture(entry.n);
       return [
         h('div', { class: 'row between' }, h('h2', { class: 'mono' }, nameOf(entry)), outcome(entry).result),
         facts([
@@ -161,7 +168,7 @@ export function activityView(house) {
       fill(picture, canvas);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      fill(picture, h('p', { class: 'small soft' }, error.message));
+      if (pictured === n) fill(picture, h('p', { class: 'small soft' }, error.message));
     }
   };
   fill(detail, h('p', { class: 'soft' }, 'Choose a line to see all of it.'));
@@ -219,9 +226,16 @@ function isOf(entry, kind) {
   return !kind || entry.kind === kind;
 }
 
-/** @param {Entry} entry */
+/** @type {WeakMap<Entry, {after: any, words: string}>} */
+const texts = new WeakMap();
+
+/** What a line can be found by; it changes only when the call ends. @param {Entry} entry */
 function text(entry) {
-  const { record } = entry;
-  const words = [nameOf(entry), about(entry), record.caller, record.session, ...(record.urls ?? [])];
-  return [...words, entry.after?.outcome ?? record.outcome].join(' ').toLowerCase();
+  const { record, after } = entry;
+  const known = texts.get(entry);
+  if (known && known.after === after) return known.words;
+  const parts = [nameOf(entry), about(entry), record.caller, record.session, ...(record.urls ?? [])];
+  const words = [...parts, after?.outcome ?? record.outcome].join(' ').toLowerCase();
+  texts.set(entry, { after, words });
+  return words;
 }

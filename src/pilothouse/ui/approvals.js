@@ -3,9 +3,11 @@
 
 import { ApiError } from './api.js';
 import { button, chip, empty, facts, fill, h, problem, refill, sure } from './dom.js';
-import { clock, plain } from './format.js';
+import { clock, shownAs, took } from './format.js';
+import { kept } from './reading.js';
 
-const CALM_MS = 350;
+export const CALM_MS = 350;
+const LONG = 300;
 const RISKS = /** @type {Record<string, string>} */ ({ none: '', low: 'main', medium: 'warn', high: 'danger' });
 const SCOPES = /** @type {Record<string, {text: string, key: string}>} */ ({
   once: { text: 'Allow once', key: '1' },
@@ -24,6 +26,8 @@ export function approvalsView(house) {
   const { store } = house;
   const cards = questionCards(house);
   const past = h('section', { class: 'card', 'aria-label': 'Answered' });
+  const denied = h('section', { class: 'card', 'aria-label': 'Denied without asking', hidden: true });
+  const wrong = h('div', { 'aria-live': 'polite' });
   const granted = h('section', { class: 'card', 'aria-label': 'Allowed for longer' });
   const node = h(
     'div',
@@ -44,8 +48,30 @@ export function approvalsView(house) {
     ),
     cards.node,
     granted,
+    wrong,
+    denied,
     past,
   );
+  const readDenied = async () => {
+    try {
+      const told = await house.api.get('/api/approvals');
+      // A clock of its own would redraw it every second; to the minute is enough.
+      const shown = told.denied.map((/** @type {any} */ one) => ({ ...one, left_s: Math.ceil(one.left_s / 60) * 60 }));
+      refill(denied, shown, () => [h('h2', {}, 'Denied without asking'), denials(shown, lift)]);
+      denied.hidden = !shown.length;
+    } catch {
+      // It is read again when the connection is back.
+    }
+  };
+  const lift = async (/** @type {string} */ id) => {
+    try {
+      await house.api.ask('DELETE', `/api/approvals/${id}`);
+      fill(wrong);
+    } catch (error) {
+      fill(wrong, problem(error));
+    }
+    await readDenied();
+  };
   const show = () => {
     refill(granted, store.grants, () => [h('h2', {}, 'Allowed for longer'), grants(house)]);
     refill(
@@ -58,13 +84,15 @@ export function approvalsView(house) {
   };
   show();
   const leave = store.on('questions', show);
+  const unread = kept(house, readDenied);
+  const reread = store.on('questions', () => void readDenied());
   // Whoever looks at this view and at nothing in it answers the first question by a key, without looking for it.
   const offer = () => {
     if (document.activeElement === document.body || document.activeElement?.id === 'main') cards.focus();
   };
   setTimeout(offer);
   const stop = store.on('question', offer);
-  return { node, close: () => (leave(), stop(), cards.close()) };
+  return { node, close: () => (leave(), stop(), unread(), reread(), cards.close()) };
 }
 
 /** The open questions, oldest first. @param {import('./shell.js').House} house @param {(question: any) => boolean} [fits] */
@@ -107,13 +135,22 @@ export function questionCards(house, fits = () => true) {
     for (const one of shown.values()) one.stand();
     if (shown.size) watching = requestAnimationFrame(watch);
   };
-  const focus = () => /** @type {HTMLElement | null} */ (list.querySelector('.question'))?.focus();
+  /** The first one; a key that was meant for another does not answer it. */
+  const focus = () => {
+    const [first] = shown.values();
+    first?.calm();
+    first?.node.focus();
+  };
+  /** Whoever comes back to this page reads first. */
+  const back = () => document.hidden || shown.forEach((one) => one.calm());
+  document.addEventListener('visibilitychange', back);
   show();
   const leave = store.on('questions', show);
   const ticking = setInterval(() => shown.forEach((one) => one.tick()), 1000);
   const close = () => {
     leave();
     clearInterval(ticking);
+    document.removeEventListener('visibilitychange', back);
     cancelAnimationFrame(watching);
     for (const one of shown.values()) one.close();
   };
@@ -225,7 +262,7 @@ function card(house, question) {
   tick();
   calm();
   const forget = look(house, question, picture);
-  return { node, tick, stand, close: () => (clearTimeout(calming), forget()) };
+  return { node, tick, stand, calm, close: () => (clearTimeout(calming), forget()) };
 }
 
 /** Where it stands in the page, however far that is scrolled. @param {HTMLElement} node */
@@ -259,9 +296,7 @@ function told(house, question) {
         ? h(
             'div',
             {},
-            args.map(([name, value]) =>
-              h('div', {}, h('span', { class: 'soft' }, `${name}: `), h('span', { class: 'mono' }, plain(value))),
-            ),
+            args.map(([name, value]) => argument(name, shownAs(value))),
           )
         : 'none',
     ],
@@ -280,12 +315,19 @@ function told(house, question) {
         'span',
         {},
         question.caller,
-        known && h('a', { class: 'small after', href: `#/session/${question.session}` }, 'see its session'),
+        known && house.hrefOf && h('a', { class: 'small after', href: house.hrefOf(question.session) }, 'see its session'),
       ),
     ],
     ['Browser', question.browser === 'extension' ? 'your own Chrome' : question.browser],
     ['Rule', h('span', { class: 'small' }, question.rule)],
   ]);
+}
+
+/** What has several lines is shown in as many, all of them: in one, the rest of a script looks like a comment. */
+function argument(/** @type {string} */ name, /** @type {string} */ text) {
+  const label = h('span', { class: 'soft' }, `${name}: `);
+  if (!text.includes('\n') && text.length <= LONG) return h('div', {}, label, h('span', { class: 'mono' }, text));
+  return h('div', {}, label, h('pre', { class: 'argument', tabindex: 0, role: 'group', 'aria-label': name }, text));
 }
 
 /**
@@ -374,6 +416,29 @@ function grants(house) {
           chip(`up to ${one.risk} risk`, RISKS[one.risk]),
         ),
         button('Take back', () => house.api.ask('DELETE', `/api/grants/${one.id}`)),
+      ),
+    ),
+  );
+}
+
+/** What an agent would try again, and is not asked about for a while. @param {any[]} denied @param {(id: string) => void} lift */
+function denials(denied, lift) {
+  return h(
+    'ul',
+    { class: 'lines' },
+    denied.map((one) =>
+      h(
+        'li',
+        { class: 'row between' },
+        h(
+          'span',
+          { class: 'grow' },
+          h('b', { class: 'mono' }, one.tool),
+          ` of ${one.caller} `,
+          h('span', { class: 'small soft' }, `${one.rule} `),
+          chip(`for ${took(one.left_s * 1000)}`),
+        ),
+        button('Ask me again', () => void lift(one.id), { 'aria-label': `Ask me again about ${one.tool}` }),
       ),
     ),
   );

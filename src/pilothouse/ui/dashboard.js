@@ -9,9 +9,13 @@ import { Store } from './store.js';
 
 const KEPT = 'pilothouse.pass';
 const RENEW_MS = 60 * 60 * 1000;
+const TICKET = /^#ticket=([\w-]{20,100})$/;
+
+/** @type {ReturnType<typeof setInterval> | undefined} */
+let renewing;
 
 async function begin() {
-  const ticket = /^#ticket=([\w-]{20,100})$/.exec(location.hash)?.[1];
+  const ticket = TICKET.exec(location.hash)?.[1];
   if (ticket) {
     history.replaceState(null, '', location.pathname);
     if (!(await enter(ticket))) return;
@@ -57,10 +61,10 @@ async function open() {
     onWord: (word) => store.take(word),
     onState: (state) => {
       store.connected(state);
-      if (state === 'away') void isGood(api).then((good) => good || ended(live));
+      if (state === 'away') void isGood(api).then((good) => good || ended(live, store));
     },
   });
-  setInterval(() => void renew(api), RENEW_MS);
+  renewing = setInterval(() => void renew(api), RENEW_MS);
   shell({ api, live, store });
 }
 
@@ -80,9 +84,11 @@ async function renew(api) {
   if (told) sessionStorage.setItem(KEPT, told.pass);
 }
 
-/** @param {Live} live */
-function ended(live) {
+/** @param {Live} live @param {Store} store which stops asking */
+function ended(live, store) {
   live.end();
+  clearInterval(renewing);
+  store.connected('ended');
   sessionStorage.removeItem(KEPT);
   locked('This page’s pass has ended', 'Make a new link:');
 }
@@ -102,4 +108,6 @@ function locked(title, told) {
   );
 }
 
+// A new link that is pasted into an open page changes only what is behind the #, which loads nothing.
+addEventListener('hashchange', () => TICKET.test(location.hash) && location.reload());
 void begin();

@@ -25,7 +25,7 @@ export function h(tag, props = {}, ...children) {
 
 /** @param {Element} node @param {(Child | Child[])[]} children */
 function put(node, children) {
-  for (const child of children.flat()) {
+  for (const child of /** @type {Child[]} */ (children.flat(2))) {
     if (child === null || child === undefined || child === false || child === '') continue;
     node.append(child instanceof Node ? child : String(child));
   }

@@ -59,6 +59,17 @@ export function hostOf(url) {
   }
 }
 
+/** Plain data with every line break to be seen, those that only script knows too, and those within its strings. @param {any} value */
+export function shownAs(value) {
+  const text = typeof value === 'string' ? value : inData(JSON.stringify(value, null, 1));
+  return text.replace(/\r\n?|[\u2028\u2029]/g, '\n');
+}
+
+/** @param {string} json in which a line break is an escape */
+function inData(json) {
+  return json.replace(/\\(?:u202[89]|[^u])/g, (found) => (/\\(?:n|r|u202[89])/.test(found) ? `${found}\n` : found));
+}
+
 /** Plain data on one line or a few. @param {any} value */
 export function plain(value) {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 1);

@@ -1,8 +1,9 @@
 // What a tab says and loads: console, network and events, as they come.
 
-import { chip, fill, h, problem, refill } from './dom.js';
+import { chip, fill, h, problem } from './dom.js';
 import { bytes, clock, counted, took } from './format.js';
 import { VirtualList } from './list.js';
+import { tabRow } from './tabs.js';
 
 const KEPT = 5_000;
 const LEVELS = /** @type {Record<string, string>} */ ({ error: 'danger', warn: 'warn' });
@@ -32,39 +33,23 @@ export function tabLines(house, session, tab) {
       fill(detail, problem(error));
     }
   };
-  const switches = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'What to show' });
+  const switches = tabRow('What to show', 'tab-lines', (kind) => {
+    shown = kind;
+    fill(detail);
+    draw();
+  });
   const node = h(
     'section',
     { class: 'card lines-card', 'aria-label': 'Console and network' },
-    switches,
-    none,
-    list.node,
-    detail,
+    switches.node,
+    h('div', { id: 'tab-lines', role: 'tabpanel', 'aria-label': 'Lines' }, none, list.node, detail),
   );
 
   const draw = () => {
     isDrawn = true;
-    refill(switches, [shown, names.map(([kind]) => lines[kind].length)], () =>
-      names.map(([kind, name]) =>
-        h(
-          'button',
-          {
-            type: 'button',
-            role: 'tab',
-            class: 'tab',
-            'aria-selected': String(kind === shown),
-            on: {
-              click: () => {
-                shown = kind;
-                fill(detail);
-                draw();
-              },
-            },
-          },
-          name,
-          lines[kind].length > 0 && h('span', { class: 'soft small' }, ` ${lines[kind].length}`),
-        ),
-      ),
+    switches.show(
+      names.map(([key, text]) => ({ key, text, more: lines[key].length ? String(lines[key].length) : '' })),
+      shown,
     );
     none.hidden = lines[shown].length > 0;
     list.node.hidden = !lines[shown].length;

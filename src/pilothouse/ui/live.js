@@ -29,6 +29,8 @@ export class Live {
     this.delay = FIRST_DELAY_MS;
     this.number = 0;
     this.isEnded = false;
+    /** @type {Timer | undefined} */
+    this.again = undefined;
     /** @type {Map<number, Question>} */
     this.questions = new Map();
     /** @type {Map<string, {command: any, hear: Set<Eye>, drawing: Promise<void>}>} pictures that somebody looks at */
@@ -40,6 +42,7 @@ export class Live {
   }
 
   open() {
+    if (this.isEnded) return;
     const socket = new WebSocket(this.address, ['pilothouse', `pilothouse.key.${this.secret()}`]);
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
@@ -66,13 +69,14 @@ export class Live {
     this.questions.clear();
     if (this.isEnded) return;
     this.ears.onState(code === REVOKED ? 'ended' : 'away');
-    setTimeout(() => this.open(), this.delay * (0.6 + Math.random() * 0.4));
+    this.again = setTimeout(() => this.open(), this.delay * (0.6 + Math.random() * 0.4));
     this.delay = Math.min(this.delay * (opened ? 1 : 2), LONGEST_DELAY_MS);
   }
 
   /** Do not come back. */
   end() {
     this.isEnded = true;
+    clearTimeout(this.again);
     this.socket?.close();
   }
 

@@ -3,7 +3,7 @@
 
 import { about, nameOf, outcome } from './activity.js';
 import { questionCards } from './approvals.js';
-import { button, chip, fill, h, problem } from './dom.js';
+import { button, chip, fill, h, problem, refill } from './dom.js';
 import { VERDICTS, clock } from './format.js';
 import { VirtualList } from './list.js';
 import { picker } from './picker.js';
@@ -29,7 +29,10 @@ export function panel(house, wishes) {
   /** @type {State} */
   let state = { mode: 'off', words: '', next: '', name: '' };
 
-  const standing = h('section', { class: 'card', 'aria-label': 'Connection' });
+  const words = h('div', { class: 'state', role: 'status' });
+  const chips = h('div', { class: 'row' });
+  const act = h('div', { class: 'row' }); // its button stays while agents work: a press of it is never lost
+  const standing = h('section', { class: 'card', 'aria-label': 'Connection' }, words, h('div', { class: 'row' }, chips, act));
   const page = h('section', { class: 'card', 'aria-label': 'This page' });
   const mode = h('section', { class: 'card', 'aria-label': 'Mode' });
   const wrong = h('div', { 'aria-live': 'polite' });
@@ -49,24 +52,23 @@ export function panel(house, wishes) {
 
   const showState = () => {
     const live = store.connection === 'live';
-    fill(
-      standing,
-      h(
-        'div',
-        { class: 'state', 'data-mode': state.mode, role: 'status' },
-        h('b', {}, state.words),
-        h('p', { class: 'small soft' }, live ? state.next : 'The panel reconnects by itself.'),
-      ),
-      h(
-        'div',
-        { class: 'row' },
-        state.name && chip(state.name, 'main'),
-        chip(live ? 'live' : 'not connected', live ? 'ok' : 'warn'),
-        state.mode === 'stopped'
-          ? button('Allow again', wishes.onAllow, { class: 'main' })
-          : button('Stop everything', wishes.onStop, { class: 'danger' }),
-      ),
+    const isStopped = state.mode === 'stopped';
+    words.dataset.mode = state.mode;
+    refill(words, [state.words, live, state.next], () => [
+      h('b', {}, state.words),
+      h('p', { class: 'small soft' }, live ? state.next : 'The panel reconnects by itself.'),
+    ]);
+    refill(chips, [state.name, live], () => [
+      state.name && chip(state.name, 'main'),
+      chip(live ? 'live' : 'not connected', live ? 'ok' : 'warn'),
+    ]);
+    const had = act.contains(document.activeElement);
+    refill(act, isStopped, () =>
+      isStopped
+        ? button('Allow again', wishes.onAllow, { class: 'main' })
+        : button('Stop everything', wishes.onStop, { class: 'danger' }),
     );
+    if (had && !act.contains(document.activeElement)) act.querySelector('button')?.focus();
     pick.node.hidden = !placeOf(store.sessions, state.name, front.target);
   };
   const showMode = async () => {

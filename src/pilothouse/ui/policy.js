@@ -34,6 +34,7 @@ export function policyView(house) {
   /** @type {any} */
   let told = null;
   let refusals = 0;
+  const unsound = h('div', {});
   const wrong = h('div', { 'aria-live': 'polite' });
   const settings = h('section', { class: 'card', 'aria-label': 'Settings' });
   const listed = h('div', {});
@@ -50,6 +51,7 @@ export function policyView(house) {
       h('h1', {}, 'Policy'),
       h('p', { class: 'soft small' }, 'A change holds at once, for open sessions too.'),
     ),
+    unsound,
     wrong,
     h(
       'div',
@@ -73,7 +75,8 @@ export function policyView(house) {
       told = await api.ask(method, path, body);
     } catch (error) {
       refusals += 1;
-      if (told) show(); // what was chosen does not hold
+      if (/** @type {import('./api.js').ApiError} */ (error).code === 'in_use') await reload();
+      else if (told) show(); // what was chosen does not hold
       fill(into, problem(error));
       return false;
     }
@@ -91,53 +94,28 @@ export function policyView(house) {
       // It is read anew when the connection is back.
     }
   };
+  /** One after the other, until one is refused. @param {[string, any][]} wanted */
+  const set = async (wanted) => {
+    for (const [key, value] of wanted) if (!(await change('PATCH', '/api/policy', { [key]: value }))) return;
+  };
   const show = () => {
     const { policy } = told;
     const key = document.activeElement?.getAttribute('data-key');
-    if (told.problem)
-      fill(
-        wrong,
+    refill(
+      unsound,
+      told.problem,
+      () =>
+        told.problem &&
         h(
           'div',
           { class: 'notice', role: 'alert' },
           'The file’s newest text does not hold, the policy before it does: ',
           told.problem,
         ),
-      );
-    const choice = (/** @type {string} */ key, /** @type {string} */ text, /** @type {string[][]} */ values) =>
-      h(
-        'label',
-        {},
-        text,
-        h(
-          'select',
-          {
-            'data-key': key,
-            on: {
-              change: (/** @type {any} */ event) =>
-                void change('PATCH', '/api/policy', { [key]: event.target.value || null }),
-            },
-          },
-          values.map(([value, name]) => h('option', { value, selected: (policy[key] ?? '') === value }, name)),
-        ),
-      );
-    const budget = h('input', {
-      'data-key': 'step_budget',
-      type: 'number',
-      min: 0,
-      value: policy.step_budget ?? 0,
-      on: { change: () => void change('PATCH', '/api/policy', { step_budget: Number(budget.value) }) },
-    });
+    );
     refill(settings, [policy.template, policy.mode, policy.default, policy.step_budget, refusals], () => [
       h('h2', {}, 'Where the rest starts from'),
-      h(
-        'div',
-        { class: 'fields' },
-        choice('template', 'Template', TEMPLATES),
-        choice('mode', 'Mode', MODES),
-        choice('default', 'Hosts that no rule names', DEFAULTS),
-        h('label', {}, 'Steps a session (0: any number)', budget),
-      ),
+      settingsForm(policy, set),
     ]);
     const drop = (/** @type {string} */ host) =>
       void change('DELETE', `/api/policy/rules?host=${encodeURIComponent(host)}`);
@@ -151,6 +129,47 @@ export function policyView(house) {
     store.on('connection', () => store.connection === 'live' && void reload()),
   ];
   return { node, close: () => ends.forEach((end) => end()) };
+}
+
+/** Nothing is changed by looking through what can be chosen. @param {any} policy @param {(wanted: [string, any][]) => Promise<void>} set */
+function settingsForm(policy, set) {
+  const choice = (/** @type {string} */ key, /** @type {string[][]} */ values) =>
+    h(
+      'select',
+      { 'data-key': key },
+      values.map(([value, name]) => h('option', { value, selected: (policy[key] ?? '') === value }, name)),
+    );
+  const [template, mode, fallback] = [choice('template', TEMPLATES), choice('mode', MODES), choice('default', DEFAULTS)];
+  const budget = h('input', { 'data-key': 'step_budget', type: 'number', min: 0, value: policy.step_budget ?? 0 });
+  const waits = h('span', { class: 'small notice', role: 'status', hidden: true }, 'Not applied yet');
+  const wanted = () => {
+    const chosen = /** @type {[string, any][]} */ ([
+      ['template', template.value || null],
+      ['mode', mode.value || null],
+      ['default', fallback.value || null],
+      ['step_budget', Number(budget.value)],
+    ]);
+    const holds = (/** @type {string} */ key) => policy[key] || (key === 'step_budget' ? 0 : null);
+    return chosen.filter(([key, value]) => value !== holds(key));
+  };
+  const submit = (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    void set(wanted());
+  };
+  const mark = () => (waits.hidden = !wanted().length);
+  return h(
+    'form',
+    { class: 'stack tight', on: { submit, input: mark, change: mark } },
+    h(
+      'div',
+      { class: 'fields' },
+      h('label', {}, 'Template', template),
+      h('label', {}, 'Mode', mode),
+      h('label', {}, 'Hosts that no rule names', fallback),
+      h('label', {}, 'Steps a session (0: any number)', budget),
+    ),
+    h('div', { class: 'row' }, h('button', { class: 'main', 'data-key': 'settings' }, 'Apply'), waits),
+  );
 }
 
 /** @param {any[]} rules @param {(host: string) => void} drop */
@@ -250,11 +269,13 @@ function editor(save) {
   let loaded = '';
   let newest = '';
   const path = h('p', { class: 'small soft mono' });
+  const now = h('pre', { tabindex: 0, role: 'group', 'aria-label': 'policy.toml as it is now' });
   const wrong = h('div', { 'aria-live': 'polite' });
   const changed = h(
-    'p',
+    'div',
     { class: 'notice small', role: 'status', hidden: true },
     'The file has changed since you began: saving yours replaces it, undoing shows it as it is now.',
+    h('details', {}, h('summary', {}, 'The file as it is now'), now),
   );
   const text = h('textarea', { rows: 14, spellcheck: 'false', 'aria-label': 'policy.toml', class: 'policy-text' });
   const undo = () => {
@@ -285,7 +306,8 @@ function editor(save) {
     /** @param {{path: string, text: string}} told */
     load: (told) => {
       fill(path, told.path);
-      newest = told.text;
+      newest = told.text.replaceAll('\r\n', '\n'); // as a text field has it; the file keeps its own
+      if (now.textContent !== newest) fill(now, newest);
       if (text.value === loaded || text.value === newest) undo();
       else changed.hidden = newest === loaded;
     },

@@ -6,6 +6,7 @@ import { h, sure } from './dom.js';
 
 const BUTTONS = /** @type {const} */ (['left', 'middle', 'right']);
 const SLOWEST_MOVE_MS = 30;
+const STILL = 'Not connected: this picture stands still, and nothing that is done here reaches the page.';
 const IS_MAC = navigator.platform.startsWith('Mac');
 
 /** @typedef {'' | 'wheel' | 'point'} Role what the person's hand is in it: nothing, the page's, or a finger that points */
@@ -15,7 +16,7 @@ export class Screen {
    * @param {import('./live.js').Live} live
    * @param {string} session
    * @param {string} tab
-   * @param {{label: string, slow?: boolean, onLeave?: () => void}} how
+   * @param {{label: string, slow?: boolean, describedBy?: string, onLeave?: () => void}} how
    */
   constructor(live, session, tab, how) {
     this.live = live;
@@ -30,10 +31,19 @@ export class Screen {
     this.movedAt = 0;
     /** @type {Map<string, any>} what would let go of each button and key that is held */
     this.held = new Map();
-    this.canvas = h('canvas', { class: 'screen', width: 1280, height: 800, role: 'img', 'aria-label': how.label });
+    this.isStill = false; // nothing comes from the daemon, and nothing goes there
+    this.canvas = h('canvas', {
+      class: 'screen',
+      width: 1280,
+      height: 800,
+      role: 'img',
+      'aria-label': how.label,
+      'aria-describedby': how.describedBy,
+    });
     this.pen = sure(this.canvas.getContext('2d'));
     this.wrong = h('p', { class: 'small soft screen-wrong', hidden: true });
-    this.node = h('div', { class: 'screen-frame' }, this.canvas, this.wrong);
+    this.still = h('p', { class: 'small notice screen-still', hidden: true }, STILL);
+    this.node = h('div', { class: 'screen-frame' }, this.still, this.canvas, this.wrong);
     const eye = { show: this.#show.bind(this), fail: this.#fail.bind(this) };
     this.leave = live.watch(session, tab, eye, how.slow);
   }
@@ -56,11 +66,18 @@ export class Screen {
     this.canvas.dataset.frames = String(Number(this.canvas.dataset.frames ?? 0) + 1);
   }
 
+  /** Whether the line to the daemon is there. @param {boolean} isLive */
+  connected(isLive) {
+    this.isStill = !isLive;
+    this.still.hidden = isLive;
+    this.canvas.toggleAttribute('data-still', !isLive);
+  }
+
   /** @param {Role} role */
   steer(role) {
     if (role === this.role) return;
+    this.release();
     this.role = role;
-    this.held.clear();
     this.canvas.toggleAttribute('data-mine', role !== '');
     this.#listen();
     if (role !== 'wheel') {
@@ -70,6 +87,10 @@ export class Screen {
     }
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute('role', 'application');
+  }
+
+  /** For whoever has just taken the wheel here. */
+  focus() {
     this.canvas.focus();
   }
 
@@ -108,7 +129,7 @@ export class Screen {
 
   /** Before the first picture nobody knows where a press would land. */
   get #steers() {
-    return this.role === 'wheel' && this.size.width > 0;
+    return this.role === 'wheel' && this.size.width > 0 && !this.isStill;
   }
 
   /** @param {MouseEvent} event */
@@ -171,6 +192,7 @@ export class Screen {
   /** @param {KeyboardEvent} event @param {'down' | 'up'} kind */
   #key(event, kind) {
     if (event.key === 'Escape' && event.shiftKey) {
+      event.preventDefault(); // Chrome would show its task manager
       if (kind === 'down') this.how.onLeave?.();
       return;
     }
@@ -202,6 +224,7 @@ export class Screen {
   }
 
   close() {
+    this.release();
     this.leave();
   }
 }

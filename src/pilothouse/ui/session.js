@@ -2,11 +2,12 @@
 
 import { button, chip, empty, facts, fill, h, problem, refill } from './dom.js';
 import { dated, hostOf } from './format.js';
-import { questionCards } from './approvals.js';
+import { CALM_MS, questionCards } from './approvals.js';
 import { picker } from './picker.js';
 import { Screen } from './screen.js';
 import { kindOf, stateOf } from './sessions.js';
 import { tabLines } from './lines.js';
+import { tabRow } from './tabs.js';
 
 /** @param {import('./shell.js').House} house @param {string} id */
 export function sessionView(house, id) {
@@ -16,14 +17,19 @@ export function sessionView(house, id) {
   /** @type {ReturnType<typeof tabLines> | null} */
   let lines = null;
   let tab = '';
+  let isTaking = false; // the wheel was taken by this page, and the person wants to act
   let follows = true; // the agent's current tab, until the person chooses one
 
   const title = h('h1', { class: 'one-line' }, 'Session');
   const chips = h('div', { class: 'row' });
-  const tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Tabs' });
+  const tabs = tabRow('Tabs', 'tab-picture', (name) => {
+    follows = name === found()?.current;
+    look(name);
+    show();
+  });
   const address = h('p', { class: 'address mono one-line' });
-  const picture = h('div', { class: 'stage' });
-  const hint = h('p', { class: 'small soft' });
+  const picture = h('div', { class: 'stage', id: 'tab-picture', role: 'tabpanel', 'aria-label': 'The tab' });
+  const hint = h('p', { class: 'small soft', id: 'picture-hint' });
   const words = h('input', { 'aria-label': 'Text for the page', placeholder: 'Text for the page', class: 'grow' });
   const write = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
@@ -44,7 +50,7 @@ export function sessionView(house, id) {
   const body = h(
     'div',
     { class: 'session' },
-    h('section', { class: 'card', 'aria-label': 'Live picture' }, tabs, address, dialog, pick, picture, hint, writing),
+    h('section', { class: 'card', 'aria-label': 'Live picture' }, tabs.node, address, dialog, pick, picture, hint, writing),
     h(
       'div',
       { class: 'stack' },
@@ -84,7 +90,11 @@ export function sessionView(house, id) {
   const turn = () => {
     const does = found()?.paused ? 'give_back' : 'take';
     if (does === 'give_back') screen?.release();
-    return attempt(() => live.ask({ do: does, session: id }));
+    return attempt(async () => {
+      await live.ask({ do: does, session: id });
+      isTaking = does === 'take';
+      show();
+    });
   };
   const close = () =>
     attempt(async () => {
@@ -106,7 +116,11 @@ export function sessionView(house, id) {
     lines?.close();
     tab = name;
     screen = name
-      ? new Screen(live, id, name, { label: 'Live picture of the tab', onLeave: () => take.focus() })
+      ? new Screen(live, id, name, {
+          label: 'Live picture of the tab',
+          describedBy: 'picture-hint',
+          onLeave: () => take.focus(),
+        })
       : null;
     lines = name ? tabLines(house, id, name) : null;
     fill(picture, screen?.node);
@@ -132,28 +146,14 @@ export function sessionView(house, id) {
       session.mode !== 'auto' && chip(session.mode),
       stateOf(session),
     ]);
-    refill(tabs, [tab, session.current, session.tabs.map((one) => [one.name, one.title, one.url, one.loading])], () =>
-      session.tabs.map((one) =>
-        h(
-          'button',
-          {
-            type: 'button',
-            role: 'tab',
-            class: 'tab',
-            'aria-selected': String(one.name === tab),
-            title: one.url,
-            on: {
-              click: () => {
-                follows = one.name === session.current;
-                look(one.name);
-                show();
-              },
-            },
-          },
-          one.title || hostOf(one.url) || one.name,
-          one.loading && ' …',
-        ),
-      ),
+    tabs.show(
+      session.tabs.map(({ name, title, url, loading }) => ({
+        key: name,
+        text: title || hostOf(url) || name,
+        more: loading ? '…' : '',
+        title: url,
+      })),
+      tab,
     );
     refill(address, shown?.url, () => shown?.url);
     refill(take, session.paused, () => (session.paused ? 'Give the wheel back' : 'Take the wheel'));
@@ -176,12 +176,22 @@ export function sessionView(house, id) {
     showDialog(session.paused, shown?.dialog ?? null);
     showPick(shown?.picking ?? '', shown?.picks_own ?? false);
     screen?.steer(shown?.picking ? 'point' : session.paused ? 'wheel' : '');
+    screen?.connected(store.connection === 'live');
+    if (isTaking && session.paused) {
+      isTaking = false;
+      screen?.focus();
+    }
   };
-  /** @param {boolean} isMine @param {{kind: string, message: string} | null} open */
+  /** @param {boolean} isMine @param {{number: number, kind: string, message: string} | null} open */
   const showDialog = (isMine, open) => {
     const words = h('input', { 'aria-label': 'Your answer', class: 'grow' });
-    const answer = (/** @type {boolean} */ accept) =>
-      attempt(() => live.ask({ do: 'dialog', session: id, tab, accept, text: words.value.slice(0, 10_000) }));
+    /** @type {(accept: boolean) => Promise<void>} */
+    const answer = (accept) => {
+      const text = words.value.slice(0, 10_000);
+      return attempt(() => live.ask({ do: 'dialog', session: id, tab, number: open?.number, accept, text }));
+    };
+    // As with questions: nobody answers what has just come, by a second press that was meant for the one before.
+    const buttons = [button('OK', () => void answer(true)), button('Cancel', () => void answer(false))];
     refill(
       dialog,
       [isMine, open],
@@ -192,14 +202,7 @@ export function sessionView(house, id) {
           { class: 'notice' },
           h('b', {}, `The page shows a dialog (${open.kind}): `),
           open.message,
-          isMine &&
-            h(
-              'div',
-              { class: 'row' },
-              open.kind === 'prompt' && words,
-              button('OK', () => void answer(true)),
-              button('Cancel', () => void answer(false)),
-            ),
+          isMine && h('div', { class: 'row' }, open.kind === 'prompt' && words, calmed(buttons)),
         ),
     );
   };
@@ -240,4 +243,12 @@ export function sessionView(house, id) {
       cards.close();
     },
   };
+}
+
+/** Buttons that can be pressed in a moment, when what they answer was seen. @param {HTMLButtonElement[]} buttons */
+function calmed(buttons) {
+  const able = (/** @type {boolean} */ is) => buttons.forEach((one) => (one.disabled = !is));
+  able(false);
+  setTimeout(() => able(true), CALM_MS);
+  return buttons;
 }

@@ -68,8 +68,8 @@ function tile(house, id) {
       fill(picture, screen.node);
     }
   };
-  const eye = new IntersectionObserver(([seen]) => {
-    isSeen = seen.isIntersecting;
+  const eye = new IntersectionObserver((seen) => {
+    isSeen = seen.at(-1)?.isIntersecting ?? false; // the last is how it is now
     draw();
   });
   eye.observe(node);
@@ -90,6 +90,7 @@ function tile(house, id) {
       h('span', { class: 'small soft' }, since(session.opened_ms)),
     );
     draw();
+    screen?.connected(house.store.connection === 'live');
   };
   return {
     node,

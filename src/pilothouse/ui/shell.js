@@ -17,6 +17,7 @@ import { profilesView, secretsView } from './things.js';
  * @property {import('./live.js').Live} live
  * @property {import('./store.js').Store} store
  * @property {(title: string, told: string, yes: string) => Promise<boolean>} confirm
+ * @property {(session: string) => string} [hrefOf] where a session can be looked at, if here
  */
 /** @typedef {{node: HTMLElement, close: () => void}} View */
 
@@ -42,10 +43,10 @@ const PLACES = [
 ];
 const STATES = { live: 'Connected', away: 'Reconnecting…', ended: 'This page’s pass has ended' };
 
-/** @param {Omit<House, 'confirm'>} given */
+/** @param {Omit<House, 'confirm' | 'hrefOf'>} given */
 export function shell(given) {
   /** @type {House} */
-  const house = { ...given, confirm };
+  const house = { ...given, confirm, hrefOf: (session) => `#/session/${session}` };
   const { store } = house;
   /** @type {View | null} */
   let open = null;
@@ -156,7 +157,7 @@ function confirm(title, told, yes) {
         'div',
         { class: 'row' },
         button(yes, () => dialog.close('yes'), { class: 'danger' }),
-        button('Cancel', () => dialog.close('')),
+        button('Cancel', () => dialog.close(''), { autofocus: true }), // a key pressed too soon does no harm
       ),
     );
     dialog.addEventListener('close', () => {

@@ -11,7 +11,7 @@
  * @property {boolean} crashed
  * @property {string} picking what the person is asked to point at
  * @property {boolean} picks_own whether they wanted to themselves
- * @property {{kind: string, message: string} | null} dialog
+ * @property {{number: number, kind: string, message: string} | null} dialog
  */
 /**
  * @typedef {object} Session
@@ -175,11 +175,18 @@ export class Store extends EventTarget {
 
   /** @param {any} word */
   #shot({ n }) {
-    this.shots.add(n);
-    for (const old of this.shots) if (this.shots.size > SHOTS_KEPT) this.shots.delete(old);
-    const entry = this.byNumber.get(n);
-    if (entry) entry.shot = true;
+    this.#pictured([n]);
     this.changed('log');
+  }
+
+  /** @param {number[]} numbers of lines that have a picture; some may be here already */
+  #pictured(numbers) {
+    for (const n of numbers) {
+      this.shots.add(n);
+      const entry = this.byNumber.get(n);
+      if (entry) entry.shot = true;
+    }
+    for (const old of this.shots) if (this.shots.size > SHOTS_KEPT) this.shots.delete(old);
   }
 
   // The log
@@ -223,8 +230,9 @@ export class Store extends EventTarget {
 
   /** @param {{records: any[], shots: number[]}} told @param {number} goal a line that was there when it was asked for */
   #take({ records, shots }, goal) {
-    for (const n of shots) this.shots.add(n);
+    this.#pictured(shots);
     this.#add(records);
+    if (!records.length && shots.length) this.changed('log');
     if (!records.length) this.last = Math.max(this.last, goal); // they cannot be read any more
   }
 

@@ -1,22 +1,24 @@
-// Profiles, secrets by name, and the browsers that are paired: small lists that are read when they are looked at.
+// Profiles, secrets by name, and the browsers that are paired: small lists that are read as long as they are looked at.
 
-import { button, chip, empty, fill, h, problem } from './dom.js';
+import { button, chip, empty, fill, h, problem, refill } from './dom.js';
 import { counted, dated } from './format.js';
+import { kept } from './reading.js';
 
 /** @param {import('./shell.js').House} house */
 export function profilesView(house) {
   const node = h('div', { class: 'view' }, h('header', {}, h('h1', {}, 'Browsers')));
   const own = h('section', { class: 'stack', 'aria-label': 'Your own browsers' });
   const list = h('section', { class: 'stack', 'aria-label': 'Profiles' });
-  node.append(own, list);
+  const wrong = h('div', {});
+  node.append(wrong, own, list);
   const show = async () => {
     try {
       const [{ browsers }, { profiles }] = await Promise.all([
         house.api.get('/api/extension/browsers'),
         house.api.get('/api/dashboard/profiles'),
       ]);
-      fill(
-        own,
+      refill(wrong, '', () => []);
+      refill(own, browsers, () => [
         h('h2', {}, 'Your own Chrome'),
         browsers.length
           ? browsers.map(paired)
@@ -24,9 +26,8 @@ export function profilesView(house) {
               'No browser is paired',
               'Load the extension (pilothouse extension path) and run “pilothouse extension pair”.',
             ),
-      );
-      fill(
-        list,
+      ]);
+      refill(list, profiles, () => [
         h('h2', {}, 'Profiles'),
         profiles.length
           ? profiles.map(profile)
@@ -34,9 +35,9 @@ export function profilesView(house) {
               'There is no profile',
               'A profile is a browser that keeps its cookies: “pilothouse profile add --name Work”.',
             ),
-      );
+      ]);
     } catch (error) {
-      fill(own, problem(error));
+      refill(wrong, String(error), () => problem(error));
     }
   };
   /** @param {any} one */
@@ -80,8 +81,7 @@ export function profilesView(house) {
       ),
     );
   };
-  void show();
-  return { node, close: () => {} };
+  return { node, close: kept(house, show) };
 }
 
 /** @param {any} one */
@@ -117,6 +117,8 @@ function profile(one) {
 /** @param {import('./shell.js').House} house */
 export function secretsView(house) {
   const list = h('section', { class: 'stack', 'aria-label': 'Secrets' });
+  const wrong = h('div', {});
+  const unmade = h('div', { 'aria-live': 'polite' }); // a removal that failed
   const node = h(
     'div',
     { class: 'view' },
@@ -131,13 +133,15 @@ export function secretsView(house) {
       ),
     ),
     form(),
+    wrong,
+    unmade,
     list,
   );
   const show = async () => {
     try {
       const { secrets } = await house.api.get('/api/secrets');
-      fill(
-        list,
+      refill(wrong, '', () => []);
+      refill(list, secrets, () =>
         secrets.length
           ? secrets.map(secret)
           : empty(
@@ -146,7 +150,18 @@ export function secretsView(house) {
             ),
       );
     } catch (error) {
-      fill(list, problem(error));
+      refill(wrong, String(error), () => problem(error));
+    }
+  };
+  /** @param {any} one */
+  const remove = async (one) => {
+    if (!(await house.confirm(`Remove ${one.name}?`, 'Agents can no longer type it.', 'Remove'))) return;
+    try {
+      await house.api.ask('DELETE', `/api/secrets/${encodeURIComponent(one.name)}`);
+      fill(unmade);
+      await show();
+    } catch (error) {
+      fill(unmade, problem(error));
     }
   };
   /** @param {any} one */
@@ -166,16 +181,7 @@ export function secretsView(house) {
         ),
         h('p', { class: 'small soft' }, [one.note, `set ${dated(one.set_at * 1000)}`].filter(Boolean).join(' · ')),
       ),
-      button(
-        'Remove',
-        () =>
-          void house
-            .confirm(`Remove ${one.name}?`, 'Agents can no longer type it.', 'Remove')
-            .then((yes) =>
-              yes ? house.api.ask('DELETE', `/api/secrets/${encodeURIComponent(one.name)}`).then(show) : undefined,
-            ),
-        { class: 'danger', 'aria-label': `Remove ${one.name}` },
-      ),
+      button('Remove', () => void remove(one), { class: 'danger', 'aria-label': `Remove ${one.name}` }),
     );
 
   function form() {
@@ -187,6 +193,8 @@ export function secretsView(house) {
     });
     const value = h('input', { type: 'password', required: true, autocomplete: 'new-password' });
     const domains = h('input', { required: true, placeholder: 'github.com' });
+    const note = h('input', { maxlength: 1000, placeholder: 'what it is for' });
+    const anyField = h('input', { type: 'checkbox' });
     const wrong = h('div', { 'aria-live': 'polite' });
     const submit = async (/** @type {SubmitEvent} */ event) => {
       event.preventDefault();
@@ -194,6 +202,8 @@ export function secretsView(house) {
         await house.api.ask('PUT', `/api/secrets/${encodeURIComponent(name.value.trim())}`, {
           value: value.value,
           domains: domains.value.split(/[\s,]+/).filter(Boolean),
+          note: note.value.trim(),
+          any_field: anyField.checked,
         });
         /** @type {HTMLFormElement} */ (event.target).reset();
         fill(wrong, h('p', { class: 'good', role: 'status' }, 'Registered.'));
@@ -212,11 +222,12 @@ export function secretsView(house) {
         h('label', {}, 'Name', name),
         h('label', {}, 'Value', value),
         h('label', {}, 'Domains', domains),
+        h('label', {}, 'Note', note),
       ),
+      h('label', { class: 'check' }, anyField, 'Into any field of these domains, not only into password fields'),
       h('button', { class: 'main' }, 'Register'),
       wrong,
     );
   }
-  void show();
-  return { node, close: () => {} };
+  return { node, close: kept(house, show) };
 }

@@ -104,7 +104,13 @@ ph.check = async (n, { enabled = true, waitMs = 1000, seal = "" } = {}) => {
   }
 };
 
-const named = (el) => ({ role: roleOf(el), name: cut(nameOf(el), 80) });
+// As the snapshot calls it: what has no role of its own is something to press or drag, and named by its text.
+function named(el) {
+  const role = roleOf(el);
+  if (role !== "generic") return { role, name: cut(nameOf(el), 80) };
+  const grabs = attr(el, "draggable") === "true";
+  return { role: grabs ? "draggable" : isActionable(el) ? "clickable" : "element", name: cut(nameOf(el) || contentName(el), 80) };
+}
 
 // Where a frame's content begins in its parent and how large it is drawn there, for positions inside it.
 const offsetWidthOf = getter(HTMLElement.prototype, "offsetWidth");

@@ -61,7 +61,10 @@ function stakeOf(field) {
   return inputTypeOf(field) === "file" && (filesOf(field) || []).length ? "file" : "";
 }
 
-// The fields that are sent with a press: those of its form, or, where there is no form, of the nearest box with any.
+// The fields that are sent with a press: those of its form, or, where there is no form, of the nearest box with any that
+// are in none either. Who stands in a page's head, foot or margin sends nothing of what is outside of these.
+const MARGIN = words("header footer nav aside body");
+const formAround = (el) => formOwner(el) || closestComposed(el, (up) => up instanceof HTMLFormElement);
 function sentWith(el) {
   const form = el instanceof HTMLFormElement ? el : formOwner(el);
   if (form) {
@@ -71,8 +74,9 @@ function sentWith(el) {
     return [...own, ...[...queryIn(form, "iframe")].slice(0, 20)];
   }
   for (let up = parentOf(el), i = 0; up && i < AIM_LEVELS; up = parentOf(up), i++) {
-    const near = queryIn(up, FIELD_CSS);
-    if (near.length) return [...near].slice(0, AIM_FIELDS);
+    const near = [...queryIn(up, FIELD_CSS)].slice(0, AIM_FIELDS).filter((field) => !formAround(field));
+    if (near.length) return near;
+    if (MARGIN.has(tagOf(up))) return [];
   }
   return [];
 }
@@ -169,8 +173,10 @@ ph.focusAim = ({ enter = false } = {}) => withNames(() => {
   if (tagOf(el) === "iframe" || tagOf(el) === "frame") return { frame: refs.of(el) };
   const sights = [sightOf(el)];
   const then = enter ? enterSights(el) : [];
-  return { sights: enter ? [...sights, ...then] : sights, seal: sealed([refs.of(el), sights, then]), enterSeal: sealed(then) };
+  return { local: refs.of(el), sights: enter ? [...sights, ...then] : sights, seal: sealed([refs.of(el), sights, then]), enterSeal: sealed(then) };
 });
+// What is given to a field that the browser named, as to that of an open file chooser.
+ph.fieldAim = (el) => withNames(() => [sightOf(el)]);
 // What lies at a point of this frame.
 ph.pointAim = (x, y) => withNames(() => {
   const el = deepHit(x, y);

@@ -58,13 +58,24 @@ ph.enter = async (n, { clear = true, value = "", waitMs = 1000, seal = "" } = {}
       const counts = el instanceof HTMLInputElement && inputTypeOf(el) === "number";
       if (clear && counts && !acceptable(el, value.trim())) return { ...answer, fail: "refused", type: "number" };
       begin(el);
-      if (kind === "text") select(el, clear);
+      if (kind === "text") {
+        select(el, clear);
+        // Keys go to the focus, and a page may have moved it on: into a frame, or a field that nobody judged.
+        if (!takesKeys(el)) return { ...answer, fail: "no_focus" };
+      }
       return { ...answer, checked: kind === "check" ? checkedState(el, roleOf(el)) === "checked" : undefined };
     }
     if (fail === "not_editable" || performance.now() >= end) return { ...answer, fail };
     await nextChange(Math.min(100, end - performance.now()));
   }
 };
+
+// Of a text that is edited in place, the focus is at the whole of it.
+function takesKeys(el) {
+  const held = focusedElement();
+  if (!held) return false;
+  return composedContains(el, held) || (held instanceof HTMLElement && editableOf(held) && composedContains(held, el));
+}
 
 function unfit(el, kind) {
   if (!kind) return "not_editable";

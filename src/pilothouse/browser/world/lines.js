@@ -5,6 +5,7 @@ const TEXT_MAX = 320;
 const FOLD_OVER = 60, FOLD_TO = 45;          // like things in a run, and how many of them are kept
 const FOLD_CHARS = 2700, FOLD_LEAST = 12;    // a run of rich rows is cut by what it costs to read
 const FOLD_LINE = 260;
+const BRIEF_TEXT = 40;                       // of a cell, where only what can be acted on is asked for
 
 function printTree(walk, { interactive = false, depth = 0 } = {}) {
   const print = { walk, interactive, limit: depth || 1000, lines: [], folds: 0, origin: `${location.origin}/`, here: location.href.split("#")[0] };
@@ -120,6 +121,7 @@ function printRun(run, depth, print) {
   }
 }
 function textLine(part, print) {
+  if (print.brief) return quote(cut(part.text, BRIEF_TEXT)) + (part.hidden ? " (hidden)" : "");
   const max = print.walk.full ? 2000 : TEXT_MAX;
   const more = part.text.length - max;
   return quote(more > 40 ? `${cut(part.text, max)}` : part.text) + (more > 40 ? ` (+${more} characters)` : "") + (part.hidden ? " (hidden)" : "");
@@ -135,7 +137,7 @@ function printItem(item, depth, print) {
     return;
   }
   if (item.kind === "row" || item.kind === "entry" || (item.kind === "cell" && !item.act) || item.soft) {
-    const line = compactKids(kids, print, " | ");
+    const line = item.kind === "row" && print.interactive ? briefRow(kids, print) : compactKids(kids, print, " | ");
     if (line !== null) {
       const lone = item.kind !== "row" && !item.act && !item.name && (item.role === "item" || item.kind === "cell") && !line.includes(" | ");
       if (line) print.lines.push([depth, lone ? line : `${head}${itemTail(item, print)}: ${line}`, item.el]);
@@ -150,7 +152,7 @@ function printItem(item, depth, print) {
   if (aside) return;
   if (depth + 1 >= print.limit) {
     const inside = countActs(kids);
-    print.lines[at][1] += `${item.ref ? "" : ` ${refs.mark(refs.of(item.el))}`} (${inside} controls inside: scope)`;
+    print.lines[at][1] += `${item.ref ? "" : ` ${refs.mark(refs.of(item.el))}`} (${inside}${isCutOff(item, print.walk) ? "+" : ""} controls inside: scope)`;
     return;
   }
   if (item.above) print.lines.push([depth + 1, `(${item.above} more above: scroll ${refs.mark(refs.of(item.el))})`, null]);
@@ -159,6 +161,23 @@ function printItem(item, depth, print) {
   if (print.folds > folds && !item.ref) print.lines[at][1] += ` ${refs.mark(refs.of(item.el))}`;   // so that scope can reach it
   if (item.below) print.lines.push([depth + 1, `(${item.below} more below: scroll ${refs.mark(refs.of(item.el))})`, null]);
   if (print.lines.length === at + 1 && !item.act && item.kind !== "box") print.lines.length = at;
+}
+
+// Whether a part of it lies where the walk did not go, so that what was counted in it is not all.
+function isCutOff(item, { full, view }) {
+  if (full) return false;
+  const { top, bottom } = rectOf(item.el);
+  return top < view.top || bottom > view.bottom || item.above + item.below > 0;
+}
+
+// Which row a control stands in, only its other cells say.
+function briefRow(kids, print) {
+  print.interactive = false;
+  print.brief = true;
+  const line = compactKids(kids, print, " | ");
+  print.interactive = true;
+  print.brief = false;
+  return line;
 }
 
 // A badge or price inside a control that has another name: said on the control's own line.

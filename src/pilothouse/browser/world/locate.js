@@ -28,6 +28,14 @@ function asMatches(found) {
   return { matches: order.map((i) => refs.of(list[i])), total: list.length, visible: order.map((i) => seen[i]) };
 }
 
+// All that a target by text, label or name may have been compared with.
+ph.heard = (n) => withNames(() => {
+  const el = refs.get(n);
+  if (!el || !connectedOf(el)) return [];
+  const value = el instanceof HTMLSelectElement ? valueOf(el, "combobox") : "";
+  return [readText(el, 100000), nameOf(el), calledOf(el), attr(el, "title"), attr(el, "placeholder"), value].filter(Boolean);
+});
+
 // The light tree first, then inside shadow roots; "host >>> inner" steps into a root by hand.
 function bySelector(css) {
   const steps = css.split(/\s*>>>\s*/);

@@ -6,13 +6,24 @@ const TEST_IDS = ["data-testid", "data-test-id", "data-test", "data-cy", "data-q
 const ODD_ID = /\d{4,}|^[\d:]|[:.[\]]|__|--/;
 let endPick = null, pointPick = null;
 let shownHost = null;
+const showPopover = uncurry(HTMLElement.prototype.showPopover);
 
+// In the top layer, above dialogs and what is full screen. A manual popover takes no focus and closes no other.
 function overlay(style) {
   const host = document.createElement("div");
   host.style.cssText = `all:initial;position:fixed;inset:0;z-index:2147483647;${style}`;
+  host.popover = "manual";
   htmlOf(document).append(host);
-  return [host, host.attachShadow({ mode: "closed" })];
+  const root = host.attachShadow({ mode: "closed" });
+  const plain = new CSSStyleSheet();
+  plain.replaceSync(":host::backdrop { display: none !important }"); // a page may style all of them
+  root.adoptedStyleSheets = [plain];
+  showPopover(host);
+  return [host, root];
 }
+// A press beside it would close it; one inside is swallowed on its way, as everywhere where our layer cannot lie (a modal
+// dialog leaves nothing else to the pointer).
+const closesByPress = (el) => closestComposed(el, (up) => matches(up, ":popover-open") && attr(up, "popover") !== "manual");
 function frameAround(root, colour) {
   const box = document.createElement("div");
   box.style.cssText = `position:fixed;display:none;pointer-events:none;border:2px solid ${colour};border-radius:3px;background:color-mix(in srgb, ${colour} 12%, transparent);box-sizing:border-box`;
@@ -59,7 +70,11 @@ ph.pick = (prompt, ms) => new Promise((resolve) => {
   let framed = null, pressed = null;
   const look = (x, y) => {
     host.style.pointerEvents = "none";
-    try { framed = { el: deepHit(x, y), x, y }; } finally { host.style.pointerEvents = "auto"; }
+    let through = false;
+    try {
+      framed = { el: deepHit(x, y), x, y };
+      through = framed.el && closesByPress(framed.el);
+    } finally { if (!through) host.style.pointerEvents = "auto"; }
     if (framed.el) withNames(() => draw(framed.el, `${roleOf(framed.el)} ${calledOf(framed.el)}`.trim()));
   };
   const press = (x, y) => {

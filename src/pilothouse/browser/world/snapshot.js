@@ -1,22 +1,22 @@
 // Snapshot: the answer to "what is on this page", and the counter that says whether it has changed.
 // Above: the daemon (browser/snapshot.py). Below: tree.js, lines.js.
 
-ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin = 200 } = {}) => withNames(() => {
-  ph.watch();
+ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin = 200, since = -1 } = {}) => withNames(() => {
+  const at = pulse();
   refs.newMoment();
   let root = bodyOf(document) || htmlOf(document);
   if (scope) {
     root = refs.get(scope);
     if (!root || !connectedOf(root)) return { error: "stale" };
   }
-  if (!root) return { lines: [], above: 0, below: 0, frames: [], hosts: [], title: "", url: location.href };
+  if (!root) return { lines: [], above: 0, below: 0, frames: [], hosts: [], title: "", url: location.href, at };
   const walk = buildTree({ root, full: full || !!scope, margin });
   const lines = printTree(walk, { interactive, depth });
   const printed = (n) => lines.some(([, text]) => text.includes(refs.mark(n)));
   return {
     lines: lines.map((line) => [line[0], line[1]]), above: walk.above, below: walk.below,
     frames: walk.frames.map((el) => refs.of(el)).filter(printed), hosts: walk.hosts.map((el) => refs.of(el)),
-    title: clean(titleOf(document)), url: location.href,
+    title: clean(titleOf(document)), url: location.href, at, news: since < 0 ? null : newsSince(since, margin),
   };
 });
 
@@ -37,11 +37,12 @@ let observer = null;
 let lastState = "";
 const watched = new WeakSet();
 const bump = () => { counter++; };
+const saw = (records) => { bump(); noteNews(records, counter); };
 
 // Lazily: a page nobody asks about pays nothing. Shadow roots join as the walk meets them.
 ph.watch = () => {
   if (observer) return counter;
-  observer = new MutationObserver(bump);
+  observer = new MutationObserver(saw);
   watchRoot(document);
   for (const type of ["input", "change", "scroll", "toggle", "focusin", "focusout", "transitionend", "animationend", "load"]) {
     addEventListener(type, bump, { capture: true, passive: true });
@@ -69,7 +70,8 @@ function quietState() {
 // What observers and events have told, without a look at every field.
 function pulse() {
   ph.watch();
-  if (observer.takeRecords().length) bump();
+  const records = observer.takeRecords();
+  if (records.length) saw(records);
   return counter;
 }
 function changes() {

@@ -1,8 +1,20 @@
-// Title: told to the daemon as soon as it stands, so that nobody has to ask a page that is busy arriving.
+// Title: told to the daemon as soon as it stands and whenever it changes, so that nobody has to ask a page that is busy.
 // Above: browser/tab.py, through a binding that exists in this world only. Below: nothing, it comes before the walker.
 
 if (window === window.top) {
-  const title = Object.getOwnPropertyDescriptor(Document.prototype, "title").get;
-  const tell = () => { if (typeof phTitle === "function") phTitle(title.call(document)); };
-  for (const moment of ["DOMContentLoaded", "load"]) addEventListener(moment, tell, { once: true, capture: true });
+  const reader = (name) => { const get = Object.getOwnPropertyDescriptor(Document.prototype, name).get; return () => get.call(document); };
+  const title = reader("title"), root = reader("documentElement"), head = reader("head");
+  let told = null, watched = null;
+  const tell = () => { const now = title(); if (now !== told && typeof phTitle === "function") phTitle(told = now); };
+  // The head and what it hangs from, not the page: what changes there by the thousand is nothing to us.
+  const observer = new MutationObserver(() => { follow(); tell(); });
+  const follow = () => {
+    if (watched === head()) return;
+    watched = head();
+    observer.disconnect();
+    for (const node of [document, root()]) if (node) observer.observe(node, { childList: true });
+    if (watched) observer.observe(watched, { childList: true, characterData: true, subtree: true });
+  };
+  const arrive = () => { told = null; follow(); tell(); };
+  for (const moment of ["DOMContentLoaded", "load"]) addEventListener(moment, arrive, { once: true, capture: true });
 }

@@ -89,8 +89,14 @@ function isElsewhere(el, rect, clip, height) {
   };
   return outside(reach, clip);
 }
+// About as many as there would be lines: a row is one, whatever is in it.
+function countIn(el) {
+  const tag = tagOf(el);
+  if (tag === "tr") return 1;
+  return queryIn(el, tag === "table" || tag === "tbody" ? "tr" : COUNTED).length;
+}
 function leaveOut(el, rect, ctx, walk) {
-  let count = queryIn(el, COUNTED).length + (matches(el, COUNTED) ? 1 : 0);
+  let count = countIn(el) + (matches(el, COUNTED) ? 1 : 0);
   if (!count) count = textContentOf(el).trim() || shadowOf(el) ? 1 : 0;
   const whose = ctx.scroller || walk;
   if (rect.bottom <= ctx.clip.top || rect.right <= ctx.clip.left) whose.above += count; else whose.below += count;
@@ -185,7 +191,7 @@ function nearPart(list, ctx, walk) {
   };
   const first = Math.max(0, find(ctx.clip.top) - 3), end = Math.min(rows.length, find(ctx.clip.bottom) + 3);
   const whose = ctx.scroller || walk;
-  const count = (k) => Math.max(1, queryIn(list[rows[k]], COUNTED).length);
+  const count = (k) => Math.max(1, countIn(list[rows[k]]));
   if (first > 0) whose.above += first * count(first - 1);
   if (end < rows.length) whose.below += (rows.length - end) * count(end);
   return [first > 0 ? rows[first] : 0, end < rows.length ? rows[end] : list.length];

@@ -423,3 +423,51 @@ async def test_counts_claim_no_more_than_is_known(agent: Agent, site: PageServer
     left = [int(re.findall(r"(\d+) more items below", one)[0]) for one in (first, second)]
     shown = second.count("row: ")
     assert abs(left[0] - shown - left[1]) < 10
+
+
+LONG_FORM = (
+    "<form>"
+    + "".join(f"<p><label>Field {n} <input></label></p>" for n in range(80))
+    + "<button>Save all</button></form>"
+)
+
+
+async def test_what_sends_a_form_in_view_is_named_wherever_it_lies(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, LONG_FORM)
+    hint = (await look(agent)).splitlines()[-1]
+    assert 'button "Save all" e' in hint
+    await agent.call("wait_for_element", target=ref_in(hint, 'button "Save all"'))
+    assert "Save all" in (await look(agent, budget=250)).splitlines()[-1], "cut off by the budget"
+
+
+async def test_what_sends_a_form_is_named_once(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, "<form><input><button>Save</button></form>" + "<p>more</p>" * 300)
+    assert (await look(agent)).count("Save") == 1
+
+
+async def test_options_end_where_they_end(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, "<p>Size <select><option>S<option>M</select> <button>Go</button></p>")
+    assert re.search(r'options\(S \| M\) button "Go"', await look(agent))
+
+
+async def test_what_a_role_does_not_say_of_a_field(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    fields = {
+        '<input type=password aria-label="A">': r'textbox "A" e\d+ password',
+        '<textarea aria-label="A"></textarea>': r'textbox "A" e\d+ multiline',
+        '<select multiple aria-label="A"><option>x</select>': r'listbox "A" e\d+ multiple',
+        '<input type=file multiple aria-label="A">': r'file "A" e\d+ multiple',
+    }
+    for html, line in fields.items():
+        await put(agent, html)
+        assert re.search(line, await look(agent))
+
+
+async def test_quoted_text_is_unambiguous(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    for text, line in {'say "hi"': r'"say \"hi\""', "C:\\temp": r'"C:\temp"', "ends\\": r'"ends\\"'}.items():
+        await put(agent, f"<p>{text}</p>")
+        assert line in await look(agent)

@@ -4,6 +4,7 @@ Above: tools. Below: unseen (what the walker cannot see by itself), tab, refs, w
 """
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Iterable
 from difflib import SequenceMatcher
@@ -117,6 +118,7 @@ class _Part(msgspec.Struct):
     title: str = ""
     above: int = 0
     below: int = 0
+    sends: list[str] = []  # the buttons that the forms in view end with
     counts: dict[str, int] = {}  # of changes that each frame's world had seen by then
     news: list[str] = []  # what has changed out of view
     more_news: int = 0
@@ -150,7 +152,10 @@ async def _gather(
         raise stale("scope", "the element is gone")
     own = [(depth, text, tab.refs.render(world.uid, text)) for depth, text in answer["lines"]]
     inner = await _inner_frames(tab, frame, answer["frames"], wanted, since, level)
-    whole = _Part([], answer["url"], answer["title"], answer["above"], answer["below"], {world.uid: answer["at"]})
+    sends = [tab.refs.render(world.uid, text) for text in answer["sends"]]
+    whole = _Part(
+        [], answer["url"], answer["title"], answer["above"], answer["below"], sends, {world.uid: answer["at"]}
+    )
     if news := answer.get("news"):
         whole.news, whole.more_news = [tab.refs.render(world.uid, text) for text in news["lines"]], news["more"]
     for depth, text, rendered in own:
@@ -212,6 +217,7 @@ def _page(tab: Tab, options: Options, part: _Part, lines: list[str], note: list[
     count = fitting(unread, room)
     tab.seen.pages[options.page] = unread[:count]
     shown = unread[:count] if count > 1 else [clip(line, room) for line in unread[:1]]
+    part.sends = [button for button in part.sends if not _shows(shown, button)]
     more = _more(options, part, len(unread) - count)
     body = [*head, *shown, *([more] if more else [])]
     return Snapshot(part.url, part.title, "\n".join(body), bool(more))
@@ -240,8 +246,15 @@ def _more(options: Options, part: _Part, left: int) -> str:
     counts = [f"{counted(count, 'more item')} {where}" for count, where in sides if count]
     if not counts:
         return ""
-    ways = ", find, or scope=<ref>" if options.budget >= 200 else ""
-    return f"({', '.join(counts)}: page={options.page + 1}{ways})"
+    if options.budget < 200:
+        return f"({', '.join(counts)}: page={options.page + 1})"
+    among = f", {' and '.join(part.sends)} among them" if part.sends and options.page == 1 else ""
+    return f"({', '.join(counts)}{among}: page={options.page + 1}, find, or scope=<ref>)"
+
+
+def _shows(lines: list[str], button: str) -> bool:
+    ref = re.compile(rf"\b{button.rpartition(' ')[2]}\b")
+    return any(ref.search(line) for line in lines)
 
 
 def _changes(part: _Part, changed: list[str], budget: int) -> Snapshot:

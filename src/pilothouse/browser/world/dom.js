@@ -139,5 +139,6 @@ function clean(text) {
   if (HAS_ODD.test(text)) text = text.replace(ODD, "");
   return text.replace(/\s+/g, " ").trim();
 }
-const quote = (text) => `"${text.includes('"') ? text.replaceAll('"', '\\"') : text}"`;
+// A backslash is doubled only where it could be taken for a sign's: a Windows path reads as it is.
+const quote = (text) => `"${text.includes('"') || text.endsWith("\\") ? text.replace(/["\\]/g, "\\$&") : text}"`;
 const cut = (text, max) => (text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`);

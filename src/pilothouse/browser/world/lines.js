@@ -289,7 +289,7 @@ function optionsPart(el, print) {
   const shown = print.walk.full ? 40 : 12;
   const names = [];
   for (let i = 0; i < all.length && i < shown; i++) names.push(cut(optionText(all[i]), 40) + (matches(all[i], ":disabled") ? " (disabled)" : ""));
-  return names.length ? ` options: ${names.join(" | ")}${all.length > shown ? ` …(${all.length - shown} more)` : ""}` : "";
+  return names.length ? ` options(${names.join(" | ")}${all.length > shown ? ` | …${all.length - shown} more` : ""})` : "";
 }
 const hrefOf = getter(HTMLAnchorElement.prototype, "href");
 function targetPart(el, { origin, here }) {

@@ -63,6 +63,8 @@ function isOff(el) {
 
 function statesOf(el, role, focused) {
   const out = [];
+  const kind = kindOfField(el);
+  if (kind) out.push(kind);
   const checked = checkedState(el, role);
   if (checked) out.push(checked);
   if (attr(el, "aria-selected") === "true") out.push("selected");
@@ -83,5 +85,14 @@ function statesOf(el, role, focused) {
   if (attr(el, "aria-busy") === "true") out.push("busy");
   if (el === focused) out.push("focused");
   return out;
+}
+// What the role does not say of a field, and who fills it has to know.
+function kindOfField(el) {
+  if (el instanceof HTMLTextAreaElement) return "multiline";
+  if (el instanceof HTMLSelectElement) return hasAttr(el, "multiple") ? "multiple" : "";
+  if (!(el instanceof HTMLInputElement)) return attr(el, "aria-multiline") === "true" ? "multiline" : "";
+  const type = inputTypeOf(el);
+  if (type === "password") return "password";
+  return (type === "file" || type === "email") && hasAttr(el, "multiple") ? "multiple" : "";
 }
 const LABELLED_FIELD = words("input select textarea");

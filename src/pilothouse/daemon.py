@@ -260,7 +260,7 @@ async def run(
     people = [
         *PolicyDoor(policy, rulebook, gate.registry, audit, person).routes(),
         *LiveDoor(gate, wheel, audit, policy, person).routes(),
-        *looking_routes(wheel, profiles, person),
+        *looking_routes(wheel, profiles, audit, person),
         *activity_routes(audit, wheel, person),
         *dashboard_routes(passes, person),
         *approval_routes(approvals, person),

@@ -66,6 +66,14 @@ class Wheel:
         browsers = self._sessions.browsers
         return {one.profile.id for one in browsers.running()} if browsers else set()
 
+    def check_running(self, profile: str) -> None:
+        if profile not in self.running_profiles():
+            raise Failure("not_found", f"no browser of profile {profile[:80]!r} is running")
+
+    async def end_profile(self, profile: str) -> int:
+        """Its browser, and everybody's sessions there; how many there were."""
+        return await self._sessions.end_browser(profile, f"the person ended its browser (profile {profile})")
+
     async def watch(self, ident: str, tab: str, show: Callable[[Frame], None]) -> Viewer:
         """A tab that is watched is in use: in the person's own Chrome it is not let go meanwhile."""
         session, found = self._session(ident), self._tab(ident, tab)

@@ -90,8 +90,21 @@ async def test_state_and_stop(panel: Dashboard):
     await panel.sees("mine", "[aria-label=Connection]")
     await panel.press("Stop everything")
     await panel.sees("Stopped", "[aria-label=Connection]")
+    await panel.page.until("find('button', 'Allow again').dataset.calm")
     await panel.press("Allow again")
     await panel.sees("Connected", "[aria-label=Connection]")
+
+
+async def test_a_second_press_of_stop_does_not_take_it_back(panel: Dashboard):
+    await panel.page.until("find('button', 'Stop everything')")
+    await panel.page.js("""new Promise((done) => {
+        find('button', 'Stop everything').click();
+        const again = () => { const now = find('button', 'Allow again'); if (!now) return requestAnimationFrame(again);
+                              now.click(); now.click(); done(); };
+        again();
+    })""")
+    await panel.page.until("find('button', 'Allow again').dataset.calm")
+    await panel.sees("Stopped", "[aria-label=Connection]")
 
 
 async def test_a_stop_is_heard_while_an_agent_works(panel: Dashboard, guest: RestAgent, site: PageServer):
@@ -116,6 +129,7 @@ async def test_a_stop_is_heard_while_an_agent_works(panel: Dashboard, guest: Res
     assert await panel.page.js("document.activeElement.textContent") == "Stop everything"
     await panel.page.channel.send("Input.dispatchMouseEvent", type="mouseReleased", **at)
     await panel.sees("Stopped", "[aria-label=Connection]")
+    await panel.page.until("find('button', 'Allow again').dataset.calm")
     await panel.press("Allow again")
     await panel.sees("Connected", "[aria-label=Connection]")
 

@@ -224,6 +224,24 @@ async def test_a_profile_is_listed(dashboard: Dashboard, agent: RestAgent):
     await dashboard.sees("There is no profile")
 
 
+async def test_the_browser_of_a_profile_is_ended(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
+    assert (await agent.line.post("/api/profiles", json={"name": "ledger"})).json()["success"]
+    launched = await agent.line.post("/api/tools/launch_browser", json={"profile": "ledger"})
+    assert launched.json()["success"]
+    await dashboard.go("browsers")
+    await dashboard.sees("running", "[aria-label=Profiles]")
+    await dashboard.press("End browser")
+    await dashboard.press("End browser", "dialog button")
+    await dashboard.page.until("!find('button', 'End browser')")
+    running = (await agent.line.post("/api/tools/get_running_browsers", json={})).json()["data"]["browsers"]
+    assert not [one for one in running if one["browser"] == "profile"]
+    async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:
+        assert (await person.post("/api/dashboard/profiles/ledger/end", json={})).status_code == 404
+    async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.agent}) as other:
+        assert (await other.post("/api/dashboard/profiles/ledger/end", json={})).status_code == 403
+    assert (await agent.line.delete("/api/profiles/ledger")).json()["success"]
+
+
 @pytest.mark.parametrize("width", [360, 800, 1600])
 async def test_nothing_is_wider_than_the_window(dashboard: Dashboard, agent: RestAgent, site: PageServer, width: int):
     await agent.do("navigate", url=site.url("form.html"))

@@ -198,7 +198,7 @@ export function about({ record }) {
       .filter(Boolean)
       .join(' ');
   const what =
-    record.aims?.[0] || (typeof record.args?.target === 'string' ? record.args.target : (record.args?.url ?? ''));
+    record.aims?.[0] || (typeof record.args?.target === 'string' ? record.args.target : (record.args?.url ?? record.args?.host ?? ''));
   return [what, record.urls?.[0] && what !== record.urls[0] ? `on ${hostOf(record.urls[0])}` : '']
     .filter(Boolean)
     .join(' ');
@@ -206,6 +206,7 @@ export function about({ record }) {
 
 /** @param {Entry} entry @returns {{tone: string, result: Node}} */
 export function outcome({ record, after, kind }) {
+  if ((after ?? record).outcome === 'approval_pending') return { tone: 'warn', result: chip('a person is asked', 'warn') };
   if (kind === 'refused') return { tone: 'danger', result: chip(record.outcome, 'danger') };
   if (kind !== 'before') return { tone: '', result: chip(kind) };
   if (!after) return { tone: 'main', result: chip('running', 'main') };

@@ -3,7 +3,7 @@
 
 import { ApiError } from './api.js';
 import { button, chip, empty, facts, fill, h, problem, refill, sure } from './dom.js';
-import { clock, shownAs, took } from './format.js';
+import { clock, hostOf, shownAs, took } from './format.js';
 import { kept } from './reading.js';
 
 export const CALM_MS = 350;
@@ -186,6 +186,7 @@ function card(house, question) {
       {
         type: 'button',
         class: at ? '' : 'main',
+        title: question.reaches[scope],
         'aria-keyshortcuts': at ? key : `a ${key}`,
         on: { click: () => answer('allow', scope) },
       },
@@ -235,8 +236,8 @@ function card(house, question) {
     h(
       'div',
       { class: 'row between' },
-      h('h2', { id: `${id}-what` }, h('span', { class: 'mono' }, question.tool), ` wants your yes`),
-      h('div', { class: 'row' }, chip(`${question.risk} risk`, RISKS[question.risk]), left),
+      h('h2', { id: `${id}-what` }, h('span', { class: 'mono' }, question.tool), wish(question)),
+      h('div', { class: 'row' }, question.risk !== 'none' && chip(`${question.risk} risk`, RISKS[question.risk]), left),
     ),
     question.why && h('p', {}, question.why),
     h('div', { class: 'question-body' }, told(house, question), picture),
@@ -263,6 +264,14 @@ function card(house, question) {
   calm();
   const forget = look(house, question, picture);
   return { node, tick, stand, calm, close: () => (clearTimeout(calming), forget()) };
+}
+
+/** What is wanted, in a few words after the tool's name. @param {any} question */
+export function wish({ aims, domain, urls }) {
+  const where = domain.replace(' (changes)', '') || (urls[0] ? hostOf(urls[0]) : '');
+  const [what] = aims.map((/** @type {any} */ aim) => aim.name).filter(Boolean);
+  const named = what && (what.length > 60 ? `${what.slice(0, 60)}…` : what);
+  return `${named ? ` “${named}”` : ''}${where ? ` on ${where}` : ''}?`;
 }
 
 /** Where it stands in the page, however far that is scrolled. @param {HTMLElement} node */
@@ -353,12 +362,12 @@ function look(house, question, into) {
         width: bitmap.width,
         height: bitmap.height,
         role: 'img',
-        'aria-label': names ? `The page, with ${names} marked` : 'The page',
+        'aria-label': names && seen.boxes.length ? `The page, with ${names} marked` : 'The page',
       });
       const pen = sure(canvas.getContext('2d'));
       pen.drawImage(bitmap, 0, 0);
       mark(pen, seen.boxes, bitmap.width / seen.width, canvas);
-      fill(into, canvas);
+      fill(into, canvas, seen.note && h('p', { class: 'small soft' }, seen.note));
     })
     .catch((error) => {
       if (!(error instanceof ApiError)) throw error;
@@ -410,10 +419,8 @@ function grants(house) {
           'span',
           { class: 'grow' },
           h('b', { class: 'mono' }, one.scope === 'domain' ? one.domain : one.tool),
-          ` for ${one.caller} until its session ends `,
-          chip(one.scope),
-          ' ',
-          chip(`up to ${one.risk} risk`, RISKS[one.risk]),
+          ` for ${one.caller} until its session ends`,
+          h('div', { class: 'small soft' }, one.reaches),
         ),
         button('Take back', () => house.api.ask('DELETE', `/api/grants/${one.id}`)),
       ),

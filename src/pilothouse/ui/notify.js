@@ -1,6 +1,7 @@
 // Telling a person who looks elsewhere that something waits: the title, the app's badge, a notification if they allowed it,
 // and a word for screen readers.
 
+import { wish } from './approvals.js';
 import { h } from './dom.js';
 import { counted } from './format.js';
 
@@ -27,11 +28,10 @@ export function notify(store, open) {
   const tell = () => {
     const newest = [...store.pending.values()].at(-1);
     if (!newest || shown.has(newest.id)) return;
-    heard.textContent = `${newest.tool} wants your yes, ${newest.risk} risk`;
+    heard.textContent = `${newest.tool}${wish(newest)} It waits for your yes`;
     if (!('Notification' in globalThis) || Notification.permission !== 'granted' || document.hasFocus()) return;
-    const what = newest.aims[0]?.name || newest.domain || newest.urls[0] || '';
-    const note = new Notification(`${newest.tool} wants your yes`, {
-      body: `${what}\n${newest.risk} risk · ${newest.caller}`.slice(0, 300),
+    const note = new Notification(`${newest.tool}${wish(newest)}`, {
+      body: `${newest.risk === 'none' ? 'It needs your yes' : `${newest.risk} risk`} · ${newest.caller}`.slice(0, 300),
       tag: newest.id,
       requireInteraction: newest.risk === 'high',
     });

@@ -2,7 +2,7 @@
 // questions, the picker, and what was done. Whoever opens it (the extension) tells which page is in front.
 
 import { about, nameOf, outcome } from './activity.js';
-import { questionCards } from './approvals.js';
+import { CALM_MS, questionCards } from './approvals.js';
 import { button, chip, fill, h, problem, refill } from './dom.js';
 import { VERDICTS, clock } from './format.js';
 import { VirtualList } from './list.js';
@@ -64,9 +64,7 @@ export function panel(house, wishes) {
     ]);
     const had = act.contains(document.activeElement);
     refill(act, isStopped, () =>
-      isStopped
-        ? button('Allow again', wishes.onAllow, { class: 'main' })
-        : button('Stop everything', wishes.onStop, { class: 'danger' }),
+      isStopped ? allowAgain(wishes.onAllow) : button('Stop everything', wishes.onStop, { class: 'danger' }),
     );
     if (had && !act.contains(document.activeElement)) act.querySelector('button')?.focus();
     pick.node.hidden = !placeOf(store.sessions, state.name, front.target);
@@ -163,6 +161,13 @@ export function panel(house, wishes) {
       log.close();
     },
   };
+}
+
+/** Who presses Stop twice does not take it back with the second press. @param {() => void} onAllow */
+function allowAgain(onAllow) {
+  const made = button('Allow again', () => void (made.dataset.calm && onAllow()), { class: 'main' });
+  setTimeout(() => (made.dataset.calm = 'yes'), CALM_MS);
+  return made;
 }
 
 /** @param {any} told */

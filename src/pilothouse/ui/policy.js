@@ -53,11 +53,12 @@ export function policyView(house) {
     ),
     unsound,
     wrong,
+    rules,
     h(
       'div',
       { class: 'columns' },
-      h('div', { class: 'stack' }, rules, settings),
-      h('div', { class: 'stack' }, tester(house), file),
+      h('div', { class: 'stack' }, settings, tester(house)),
+      h('div', { class: 'stack' }, file),
     ),
   );
 
@@ -183,7 +184,7 @@ function table(rules, drop) {
     { class: 'scroll' },
     h(
       'table',
-      {},
+      { class: 'rules' },
       h(
         'thead',
         {},
@@ -201,11 +202,11 @@ function table(rules, drop) {
             'tr',
             {},
             h('td', { class: 'mono' }, rule.host),
-            h('td', {}, yes(rule.read)),
-            h('td', {}, yes(rule.write)),
-            h('td', {}, rule.approval ? chip('every write', 'warn') : ''),
-            h('td', {}, rule.max_steps_per_hour || ''),
-            h('td', { class: 'small soft' }, `${rule.by}${rule.at ? `, ${dated(rule.at)}` : ''}`),
+            h('td', { 'data-head': 'Read' }, yes(rule.read)),
+            h('td', { 'data-head': 'Write' }, yes(rule.write)),
+            h('td', { 'data-head': 'Asks' }, rule.approval ? chip('every write', 'warn') : ''),
+            h('td', { 'data-head': 'Steps an hour' }, rule.max_steps_per_hour || ''),
+            h('td', { class: 'small soft', 'data-head': 'Set' }, `${rule.by}${rule.at ? `, ${dated(rule.at)}` : ''}`),
             h(
               'td',
               {},

@@ -35,7 +35,7 @@ export function sessionsView(house) {
     fill(count, store.sessions.length ? counted(store.sessions.length, 'session') : '');
   };
   show();
-  const ends = [store.on('sessions', show), store.on('connection', show)];
+  const ends = [store.on('sessions', show), store.on('connection', show), store.on('questions', show)];
   return {
     node,
     close: () => {
@@ -86,8 +86,9 @@ function tile(house, id) {
       chip(kindOf(session)),
       session.tabs.length > 1 && chip(counted(session.tabs.length, 'tab')),
       session.tabs.some((one) => one.picking && !one.picks_own) && chip('asks you to point at something', 'warn'),
+      waitsIn(house, id) && chip('waits for your answer', 'warn'),
       stateOf(session),
-      h('span', { class: 'small soft' }, since(session.opened_ms)),
+      h('span', { class: 'small soft' }, `open ${since(session.opened_ms)}`),
     );
     draw();
     screen?.connected(house.store.connection === 'live');
@@ -101,6 +102,9 @@ function tile(house, id) {
     },
   };
 }
+
+/** @param {import('./shell.js').House} house @param {string} id */
+const waitsIn = (house, id) => [...house.store.pending.values()].some((one) => one.session === id);
 
 /** @param {import('./store.js').Session} session */
 export function kindOf(session) {

@@ -1,4 +1,5 @@
-// Profiles, secrets by name, and the browsers that are paired: small lists that are read as long as they are looked at.
+// Profiles and their browsers, secrets by name, and the browsers that are paired: small lists that are read as long as
+// they are looked at.
 
 import { button, chip, empty, fill, h, problem, refill } from './dom.js';
 import { counted, dated } from './format.js';
@@ -30,7 +31,7 @@ export function profilesView(house) {
       refill(list, profiles, () => [
         h('h2', {}, 'Profiles'),
         profiles.length
-          ? profiles.map(profile)
+          ? profiles.map((/** @type {any} */ one) => profile(one, end))
           : empty(
               'There is no profile',
               'A profile is a browser that keeps its cookies: “pilothouse profile add --name Work”.',
@@ -81,22 +82,43 @@ export function profilesView(house) {
       ),
     );
   };
+  const end = async (/** @type {any} */ one, /** @type {HTMLElement} */ into) => {
+    const cost = 'The sessions of all agents there end; its cookies and settings stay.';
+    if (!(await house.confirm(`End the browser of ${one.name || one.id}?`, cost, 'End browser'))) return;
+    try {
+      await house.api.ask('POST', `/api/dashboard/profiles/${encodeURIComponent(one.id)}/end`, {});
+      await show();
+    } catch (error) {
+      fill(into, problem(error));
+    }
+  };
   return { node, close: kept(house, show) };
 }
 
-/** @param {any} one */
-function profile(one) {
+/** @param {any} one @param {(one: any, into: HTMLElement) => Promise<void>} end */
+function profile(one, end) {
+  const wrong = h('div', {});
   return h(
     'div',
     { class: 'card' },
     h(
       'div',
-      { class: 'row' },
-      h('b', {}, one.name || one.id),
-      chip(one.id),
-      one.running && chip('running', 'ok'),
-      (one.tags ?? []).map((/** @type {string} */ tag) => chip(tag, 'main')),
+      { class: 'row between' },
+      h(
+        'div',
+        { class: 'row' },
+        h('b', {}, one.name || one.id),
+        chip(one.id),
+        one.running && chip('running', 'ok'),
+        (one.tags ?? []).map((/** @type {string} */ tag) => chip(tag, 'main')),
+      ),
+      one.running &&
+        button('End browser', () => void end(one, wrong), {
+          class: 'danger',
+          'aria-label': `End the browser of ${one.name || one.id}`,
+        }),
     ),
+    wrong,
     h(
       'p',
       { class: 'small soft' },

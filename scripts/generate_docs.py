@@ -164,6 +164,7 @@ def _index(tools: list[Tool]) -> str:
         "- `target` names an element: a ref from a snapshot (`e12`), a CSS selector, `text=Save`, `label=Name`,",
         '  `role=button[name="Save"]`, or a list of alternatives, of which the first that is there is used.',
         '- `snapshot` on a tool that acts (`"diff"` or `"full"`) brings the page along in the same answer.',
+        "  [How to read it](snapshots.md).",
         "- Unknown arguments are refused, with what was expected. Numbers may come as text.",
         "- Each tool has an access class: it *reads*, *visits* (changes what is shown, not the site), *writes*, or is",
         "  *sensitive*. It decides the hints that MCP clients see, and how the call is logged.",

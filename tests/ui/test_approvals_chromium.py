@@ -300,7 +300,7 @@ async def test_a_notification(here: Here, chrome: OwnChrome, dashboard: Dashboar
     await dashboard.go("approvals")
     call = await asked(here, dashboard, agent, "evaluate_js", expression="1")
     await dashboard.page.until("noted.length === 1")
-    assert await dashboard.page.js("noted[0]") .startswith("evaluate_js on 127.0.0.1")
+    assert await dashboard.page.js("noted[0]").startswith("evaluate_js on 127.0.0.1")
     await dashboard.press("Deny")
     assert not (await call)["success"]
 

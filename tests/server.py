@@ -76,6 +76,8 @@ async def half(_: Request) -> Response:
 
 
 async def echo(request: Request) -> Response:
+    """What came; with `?unkept` nobody may keep the answer."""
+    keeping = {"Cache-Control": "no-store"} if "unkept" in request.query_params else {}
     body = (await request.body()).decode("utf-8", "replace")
     return JSONResponse(
         {
@@ -85,7 +87,7 @@ async def echo(request: Request) -> Response:
             "headers": dict(request.headers),
             "body": body,
         },
-        headers={"Access-Control-Allow-Origin": "*", "Cache-Control": "no-store"},
+        headers={"Access-Control-Allow-Origin": "*", **keeping},
     )
 
 

@@ -117,7 +117,7 @@ async def test_the_title_follows_a_single_page_app(agent: Agent, site: PageServe
 
 @promise("A08", "C08")
 async def test_back_to_what_a_form_brought(agent: Agent, site: PageServer) -> None:
-    form = f"<form method=post action='{site.url('echo')}'><button>Send</button></form>"
+    form = f"<form method=post action='{site.url('echo?unkept=1')}'><button>Send</button></form>"
     await agent.call("navigate", url=site.inline(form))
     await agent.call("click", target="text=Send")
     await agent.call("navigate", url=site.url("small.html"))

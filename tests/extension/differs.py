@@ -72,10 +72,7 @@ DIFFERS = [
     Difference(
         "Before a page gives a second file by itself, Chrome asks the person.",
         "Ask the person to allow it, or load the page again.",
-        (
-            "test_download_tools.py::test_each_one_is_answered_once",
-            "test_download_tools.py::test_a_download_is_told_once",
-        ),
+        ("test_download_tools.py::test_each_one_is_answered_once",),
     ),
     Difference(
         "Why a connection failed is told in Chrome's words: no gateway of ours stands between.",

@@ -238,13 +238,20 @@ def test_no_file_is_an_empty_policy(book: Rulebook):
 def test_a_new_rule_knows_who_set_it_and_when(book: Rulebook):
     book.path.write_text(COMMENTED)
     before = datetime.now(UTC).replace(microsecond=0)
-    rules = book.set_rule("https://New.Test/path", {"write": True, "max_steps_per_hour": 7}, by="person")
+    rules = book.set_rule("https://New.Test/", {"write": True, "max_steps_per_hour": 7}, by="person")
     new = rules.rules[-1]
     assert (new.pattern.text, new.write, new.max_steps_per_hour, new.by) == ("https://new.test", True, 7, "person")
     assert new.at
     assert before <= new.at <= datetime.now(UTC)
     assert [line for line in COMMENTED.splitlines() if line not in lines(book)] == []
     assert book.read() == rules
+
+
+def test_a_rule_cannot_have_a_path(book: Rulebook):
+    """Whoever pastes one means less than the host, which would be allowed."""
+    with pytest.raises(Failure, match="has a path") as caught:
+        book.set_rule("https://New.Test/path", {"write": True}, by="person")
+    assert "write https://New.Test" in caught.value.suggestions[0]
 
 
 def test_what_somebody_wrote_by_hand_is_as_old_as_the_file(book: Rulebook):

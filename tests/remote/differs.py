@@ -12,6 +12,7 @@ _BOUNDARIES = (
     "test_a_session_without_them_is_not_narrowed",
     "test_a_proxy_is_asked_for_what_is_not_this_machine",
     "test_a_boundary_that_cannot_be_is_said",
+    "test_sessions_are_told_apart_in_the_list",
 )
 
 DIFFERS = [

@@ -105,6 +105,8 @@ async def test_a_second_press_of_stop_does_not_take_it_back(panel: Dashboard):
     })""")
     await panel.page.until("find('button', 'Allow again').dataset.calm")
     await panel.sees("Stopped", "[aria-label=Connection]")
+    await panel.press("Allow again")
+    await panel.sees("Connected", "[aria-label=Connection]")
 
 
 async def test_a_stop_is_heard_while_an_agent_works(panel: Dashboard, guest: RestAgent, site: PageServer):

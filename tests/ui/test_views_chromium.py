@@ -84,7 +84,7 @@ async def test_a_file_of_windows_is_edited(here: Here, dashboard: Dashboard):
     await dashboard.press("Save the file")
     await dashboard.page.until("document.querySelector('[data-key=mode]').value === 'ask'")
     assert file.read_bytes() == b'# ours\r\nmode = "ask"\r\n'
-    file.write_text("")
+    file.write_text('mode = "auto"\n')
     await dashboard.page.until("document.querySelector('[data-key=mode]').value === 'auto'")
 
 
@@ -100,7 +100,7 @@ async def test_a_file_that_does_not_hold_is_told_and_mended(here: Here, dashboar
     await dashboard.press("Save the file")
     await dashboard.page.until("document.querySelector('[data-key=mode]').value === 'ask'")
     await dashboard.page.until("!text('main').includes('does not hold')")
-    file.write_text("")
+    file.write_text('mode = "auto"\n')
     await dashboard.page.until("document.querySelector('[data-key=mode]').value === 'auto'")
 
 
@@ -121,7 +121,7 @@ async def test_two_who_write_the_file(here: Here, dashboard: Dashboard, monkeypa
     await dashboard.press("Save the file")
     await dashboard.sees("Saved; it holds.")
     assert file.read_text() == "# mine\n"
-    file.write_text("")
+    file.write_text('mode = "auto"\n')
 
 
 async def test_where_the_rest_starts_from(here: Here, dashboard: Dashboard):

@@ -14,8 +14,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-import msgspec
-
 from pilothouse.errors import Failure
 from pilothouse.guard.grants import Grant, Grants
 from pilothouse.guard.pending import RISKS, Key, Pending, Scope, Waiter, bound_to, same_act, same_call, same_domain
@@ -299,7 +297,7 @@ class Approvals:
     def _allow(self, pending: Pending, scope: Scope, by: str) -> None:
         if scope != "once":
             grant = self._grants.add(pending, scope, by)
-            self._tell({"kind": "granted", "id": grant.id, "grant": msgspec.to_builtins(grant)})
+            self._tell({"kind": "granted", "id": grant.id, "grant": grant.shown()})
         first = next((one for one in pending.waiters if one.bound == pending.bound), None) if scope == "once" else None
         self._end(pending, "allowed", scope=scope, by=by, first=first)
         if scope == "once" and first is None:
@@ -347,7 +345,7 @@ class Approvals:
         grant = self._grants.revoke(ident)
         if self._record:
             self._record.note("grant_revoked", id=grant.id, session=grant.session, scope=grant.scope)
-        self._tell({"kind": "revoked", "id": grant.id, "grant": msgspec.to_builtins(grant)})
+        self._tell({"kind": "revoked", "id": grant.id, "grant": grant.shown()})
         return {"id": grant.id}
 
     def follow(self, listener: Listener) -> Callable[[], None]:

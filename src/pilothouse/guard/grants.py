@@ -39,6 +39,9 @@ class Grant(msgspec.Struct, frozen=True):
     granted_ms: int
     once: bool = False  # it was asked once for the domain
 
+    def shown(self) -> dict[str, Any]:
+        return {**msgspec.to_builtins(self), "reaches": self.reaches}
+
     @property
     def reaches(self) -> str:
         """In words."""
@@ -105,4 +108,4 @@ class Grants:
         return ended
 
     def shown(self) -> list[dict[str, Any]]:
-        return [{**msgspec.to_builtins(one), "reaches": one.reaches} for one in self._all.values()]
+        return [one.shown() for one in self._all.values()]

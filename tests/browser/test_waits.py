@@ -17,7 +17,8 @@ FRAME = "const one = document.createElement('iframe'); one.src = args[0]; docume
 async def lateness_ms(agent: Agent, **condition: object) -> float:
     """How long after the page's own mark `at` the wait ended."""
     await agent.call("wait_for", **condition)
-    return time.time() * 1000 - await agent.js("at")
+    ended = time.time() * 1000
+    return ended - await agent.js("at")
 
 
 async def begun(agent: Agent, calls: int) -> None:

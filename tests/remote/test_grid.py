@@ -97,7 +97,7 @@ async def test_one_browser_for_all_by_option(afield: House, hub: Hub, site: Page
 
 
 async def test_what_the_grid_cannot_give(afield: House, hub: Hub) -> None:
-    afield.elsewhere.configure([], hub.config(capabilities={"browserName": "netscape"}, queue_s=15))
+    afield.elsewhere.configure([], hub.config(capabilities={"browserName": "netscape"}, queue_s=3))
     try:
         async with afield.agent() as agent:
             failure = await fails(agent, "over_limit", "open_session")

@@ -7,7 +7,6 @@ import asyncio
 import base64
 import logging
 import re
-import time
 from typing import Annotated, Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
@@ -174,12 +173,11 @@ class GridSource:
 
     async def _made(self) -> _Made:
         body = msgspec.json.encode({"capabilities": {"alwaysMatch": self._wanted()}})
-        began = time.monotonic()
         try:
             reply = await self._ask("POST", "/session", body, timeout_s=self._grid.queue_s)
+        except http.Late:
+            raise _full(f"no browser within {self._grid.queue_s:g} s (grid.queue_s)") from None
         except http.Unreachable as error:
-            if time.monotonic() - began >= self._grid.queue_s:
-                raise _full(f"no browser within {self._grid.queue_s:g} s (grid.queue_s)") from None
             raise _gone(str(error)) from None
         if reply.status != 200:
             raise _refused(reply)

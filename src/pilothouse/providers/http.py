@@ -22,6 +22,10 @@ class Unreachable(Exception):
     """Nobody there, or nobody who speaks HTTP. The text says how it showed."""
 
 
+class Late(Unreachable):
+    """Somebody may be there, and had not answered when the time was over."""
+
+
 class Reply(NamedTuple):
     status: int
     body: bytes
@@ -59,7 +63,7 @@ async def ask(
         async with asyncio.timeout(timeout_s):
             return await _asked(method, url, headers or {}, body)
     except TimeoutError:
-        raise Unreachable(f"no answer in {timeout_s:g} s") from None
+        raise Late(f"no answer in {timeout_s:g} s") from None
     except ssl.SSLError as error:
         raise Unreachable(f"no trust: {error.reason or 'TLS failed'}") from None
     except OSError as error:

@@ -32,13 +32,16 @@ class Asked:
         self.answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.urls: list[str] = []
         self.heard = asyncio.Event()
+        self.answered = asyncio.Event()
 
     async def ask(self, question: Question, decision: Decision) -> None:
         if decision.verdict == "allow":
             return
         self.urls += question.urls
         self.heard.set()
-        if await asyncio.shield(self.answer) != "yes":
+        said = await asyncio.shield(self.answer)
+        self.answered.set()
+        if said != "yes":
             raise Failure("approval_denied", "a person said no")
 
 
@@ -211,6 +214,7 @@ async def test_who_does_not_wait_for_a_person_is_told_that_one_is_asked(
     problem = await fails(one, "approval_pending", "navigate", url=moved, timeout_ms=3000)
     assert f"whether {at(site, 'new.test')} may be opened" in problem.message
     person.answer.set_result("yes")
+    await asyncio.wait_for(person.answered.wait(), 10)  # a real one's yes holds at once; this one's has some way to go
     assert (await one.call("navigate", url=moved))["status"] == 200
     assert len(person.urls) == 1
 

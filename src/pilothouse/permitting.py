@@ -165,6 +165,7 @@ class Permits:
         except Failure as failure:
             if failure.code == "approval_pending":
                 self._left[bound] = visit
+                self.approvals.give_back(visit.approved)
             raise
         finally:
             self._asking[bound].remove(visit)

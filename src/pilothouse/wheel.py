@@ -72,7 +72,7 @@ class Wheel:
 
     async def end_profile(self, profile: str) -> int:
         """Its browser, and everybody's sessions there; how many there were."""
-        return await self._sessions.end_browser(profile, f"the person ended its browser (profile {profile})")
+        return await self._sessions.end_by_person(profile)
 
     async def watch(self, ident: str, tab: str, show: Callable[[Frame], None]) -> Viewer:
         """A tab that is watched is in use: in the person's own Chrome it is not let go meanwhile."""

@@ -142,6 +142,32 @@ async def test_fields_that_no_form_holds_together(judged: Judged, site: PageServ
     assert judged.judge.aims[0].form == "password"
 
 
+@pytest.mark.parametrize(
+    ("html", "form"),
+    [
+        ("<form><input type=password><div id=go role=button onclick='0'>Go on</div></form>", "password"),
+        ("<form><input type=password><a id=go onclick='0'>Go on</a></form>", "password"),
+        ("<form><input type=password><p onclick='0'><b id=go>Go on</b></p></form>", "password"),
+        ("<form><input type=password><p id=go>Go on</p></form>", ""),  # nobody can press it
+        ("<form><input type=password><label><input type=checkbox><b id=go>Yes</b></label></form>", ""),
+        ("<div><form><input type=password></form><footer><button id=go>Go on</button></footer></div>", ""),
+        ("<div><form><input type=password></form><p><button id=go>Go on</button></p></div>", "password"),
+        ("<div><form><input type=password><button>In</button></form><p><button id=go>Help</button></p></div>", ""),
+    ],
+)
+async def test_what_is_pressed_in_or_beside_a_form(judged: Judged, site: PageServer, html: str, form: str) -> None:
+    await shown(judged, site, html)
+    await judged.call("click", target="#go")
+    assert judged.judge.aims[0].form == form
+
+
+async def test_a_button_in_a_component_sends_the_form_around_it(judged: Judged, site: PageServer) -> None:
+    inside = "host.attachShadow({mode: 'open'}).innerHTML = '<button id=go>Go on</button>'"
+    await shown(judged, site, f"<form><input type=password><span id=host></span></form><script>{inside}</script>")
+    await judged.call("click", target="#host >>> #go")
+    assert judged.judge.aims[0].form == "password"
+
+
 async def test_enter_means_the_button_of_the_form(judged: Judged, site: PageServer) -> None:
     await shown(
         judged,

@@ -268,3 +268,12 @@ async def test_a_combobox_of_the_page_s_own_is_opened_by_a_click(agent: Agent, s
     await agent.call("navigate", url=site.inline("<div role=combobox tabindex=0 aria-expanded=false>Red</div>"))
     failure = await fails(agent, "bad_request", "select_option", target="role=combobox", values=["Blue"])
     assert "click the option" in failure.suggestions[0]
+
+
+async def test_a_whole_document_that_is_edited(agent: Agent, site: PageServer) -> None:
+    """As the frames of older editors are."""
+    frame = "<iframe id=editor srcdoc='<body contenteditable><p>old</p></body>'></iframe>"
+    await agent.call("navigate", url=site.inline(frame))
+    await agent.call("switch_frame", frame="#editor")
+    await agent.call("type_text", target="body", text="new words", clear=True)
+    assert await agent.js("document.body.textContent.trim()") == "new words"

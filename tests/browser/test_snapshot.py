@@ -441,6 +441,35 @@ async def test_what_sends_a_form_in_view_is_named_wherever_it_lies(agent: Agent,
     assert "Save all" in (await look(agent, budget=250)).splitlines()[-1], "cut off by the budget"
 
 
+@pytest.mark.parametrize(
+    ("buttons", "named"),
+    [
+        ("<button style='display:none'>Trap</button><button>Save</button>", 'button "Save"'),
+        ("<button style='visibility:hidden'>Later</button>", ""),
+        ("<input type=submit value=Send>", 'button "Send"'),
+        ("<button type=button>Add a row</button>", ""),
+    ],
+)
+async def test_only_what_a_person_could_press_is_named(
+    agent: Agent, site: PageServer, buttons: str, named: str
+) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, LONG_FORM.replace("<button>Save all</button>", buttons))
+    hint = (await look(agent)).splitlines()[-1]
+    assert "more items below" in hint
+    assert named in hint
+    assert named or "among them" not in hint
+
+
+async def test_a_small_budget_has_no_room_for_it(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, LONG_FORM.replace("Save all", "\u0e01\u0e02\u0e04" * 13))
+    for budget in (200, 250, 400):
+        first = await look(agent, budget=budget)
+        assert tokens(first) <= budget
+        assert 'textbox "Field 0"' in first
+
+
 async def test_what_sends_a_form_is_named_once(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await put(agent, "<form><input><button>Save</button></form>" + "<p>more</p>" * 300)

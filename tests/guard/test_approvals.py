@@ -11,7 +11,7 @@ import pytest
 
 from pilothouse.errors import Failure
 from pilothouse.guard import approvals as room
-from pilothouse.guard.approvals import MAX_PENDING_PER_KEY, REPEAT_S, TIMEOUT_S, UNANSWERED_S, Approvals
+from pilothouse.guard.approvals import MAX_PENDING_PER_KEY, REPEAT_S, TIMEOUT_S, UNANSWERED_S, Approvals, Approved
 from pilothouse.guard.pending import Pending
 from pilothouse.guard.policy import Aim, Decision, Policy, Question
 from pilothouse.guard.question import CHANGES
@@ -745,3 +745,24 @@ async def test_another_answer_closes_the_dialog(approvals: Approvals):
     await approvals.answer(only(approvals)["id"], "deny")
     await denied(call)
     await asyncio.wait_for(closed.wait(), 5)
+
+
+async def test_a_call_that_two_rules_ask_about_runs_after_two_answers(approvals: Approvals):
+    """Its caller does not wait: it comes again after each answer, and what was said before is still said."""
+    rules = [ASK, msgspec.structs.replace(ASK, rule="another rule")]
+
+    async def tried() -> str:
+        allowed: list[Approved] = []
+        try:
+            for rule in rules:
+                await approvals.ask(QUESTION, rule, patience_s=0.0, approved=allowed.append)
+        except Failure:
+            approvals.give_back(allowed)
+            return only(approvals)["rule"]
+        return "done"
+
+    for rule in rules:
+        assert await tried() == rule.rule
+        await approvals.answer(only(approvals)["id"], "allow", "once")
+    assert await tried() == "done"
+    assert await tried() == ASK.rule, "it was once"

@@ -14,6 +14,8 @@ from tests.promises import promise
 pytestmark = promise("D04")
 
 OWN = 8777
+LOCAL = '[[rules]]\nhost = "localhost"'
+NOT_3000 = '[[rules]]\nhost = "127.0.0.1:3000"\nread = false'
 
 
 def blocked(policy: str, url: str, allowed: tuple[str, ...] = ()) -> bool:
@@ -52,6 +54,9 @@ def fits(condition: dict[str, Any], url: str) -> bool:
         ('[[rules]]\nhost = "localhost:3000"', "http://localhost:3000/", False),
         ('[[rules]]\nhost = "localhost:3000"', "http://localhost:3001/", True),
         ('[[rules]]\nhost = "localhost:8777"', "http://localhost:8777/", True),  # ourselves
+        (f"{LOCAL}\n{NOT_3000}", "http://localhost:3000/", True),  # the same place by another name
+        (f"{LOCAL}\n{NOT_3000}", "http://localhost:3001/", False),
+        (f'{LOCAL}\n{NOT_3000}\n[[rules]]\nhost = "localhost:3000"', "http://localhost:3000/", False),
         ("", "http://169.254.169.254/latest/meta-data/", True),
         ('template = "sandbox"', "http://169.254.169.254/", True),
         ('template = "sandbox"', "http://metadata.google.internal/", True),

@@ -22,7 +22,7 @@ pytestmark = promise("D07", "D10")
         ("domain", "ok.test", "write", "medium", False,
          "changes on ok.test, also sending, deleting and passwords; not payments, not scripts"),
         ("domain", "ok.test", "sensitive", "medium", False,
-         "changes on ok.test, also scripts, cookies and storage, also sending, deleting and passwords; not payments"),
+         "changes on ok.test, also cookies, storage and scripts, which can do anything there, payments too"),
     ],
 )  # fmt: skip
 def test_words(scope: str, domain: str, access: str, risk: Risk, once: bool, said: str):

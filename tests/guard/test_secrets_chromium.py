@@ -214,6 +214,17 @@ async def test_nobody_finds_a_secret_by_guessing_how_it_begins(agent: Agent, sit
     assert (await agent.call("wait_for", text="visible", timeout_ms=5000))["met"] == "text"  # shown elsewhere too
 
 
+@pytest.mark.usefixtures("secrets")
+async def test_nor_by_what_a_script_holds_or_an_xpath_compares(agent: Agent, site: PageServer):
+    page = "<main><h1>Page</h1><p>your key: a-visible-value-1</p></main><i><script>var key = 'a-visible-value-1'</script></i>"
+    await agent.call("navigate", url=site.inline(page))
+    for target in ("text=a-visible-v", "xpath=//p[contains(., 'a-visible-v')]", "xpath=//i[starts-with(.,'var key = \'a')]",
+                   "xpath=//*[substring(normalize-space(text()), 11, 1) = 'a']"):  # fmt: skip
+        assert (await refusal(agent, "hover", target=target)).code in ("not_found", "bad_request")
+    for target in ("xpath=//h1[contains(., 'Page')]", "xpath=//main/p", "text=your key"):
+        await agent.call("hover", target=target)
+
+
 ECHO = """<p>got Tr0ub4dor &amp; "3" &lt;x&gt;/é now</p><p>got Tea</p><button>got a-visible-value-1</button>
 <label>about a-visible-value-1 <input></label>"""
 

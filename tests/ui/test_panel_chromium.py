@@ -171,7 +171,7 @@ async def test_a_mode_that_does_not_hold_is_not_shown(here: Here, panel: Dashboa
         raise Failure("system", "the disk is full")
 
     await panel.page.until("document.querySelector('input[value=auto]')?.checked")
-    monkeypatch.setattr("pilothouse.guard.rulebook.Rulebook.set", full)
+    monkeypatch.setattr("pilothouse.guard.rulebook.Rulebook.set_all", full)
     await panel.press("Read only", ".segmented label")
     await panel.sees("the disk is full", "[aria-label=Mode]")
     assert await panel.page.js("document.querySelector('input[value=auto]').checked")

@@ -152,7 +152,7 @@ async def test_what_does_not_hold_is_not_shown(here: Here, dashboard: Dashboard,
     await dashboard.go("policy")
     select = "document.querySelector('[data-key=mode]')"
     await dashboard.page.until(select)
-    monkeypatch.setattr("pilothouse.guard.rulebook.Rulebook.set", full)
+    monkeypatch.setattr("pilothouse.guard.rulebook.Rulebook.set_all", full)
     await dashboard.page.js(f"{select}.value = 'readonly'")
     await dashboard.press("Apply")
     await dashboard.sees("the disk is full")
@@ -233,6 +233,10 @@ async def test_the_browser_of_a_profile_is_ended(here: Here, dashboard: Dashboar
     await dashboard.press("End browser")
     await dashboard.press("End browser", "dialog button")
     await dashboard.page.until("!find('button', 'End browser')")
+    failure = (
+        await agent.line.post("/api/tools/list_tabs", json={"session": launched.json()["data"]["session"]})
+    ).json()
+    assert "the person ended the browser of profile ledger" in failure["error"]["message"]
     running = (await agent.line.post("/api/tools/get_running_browsers", json={})).json()["data"]["browsers"]
     assert not [one for one in running if one["browser"] == "profile"]
     async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:

@@ -13,16 +13,21 @@ from pilothouse.browser.world import World
 from pilothouse.errors import Failure
 
 _BY_TEXT = re.compile(r"\s*(?:text|label)=(.*)", re.DOTALL)
+# An xpath that looks at texts finds nothing that holds a secret; what it compares, nobody could tell in general.
+_BY_XPATH = re.compile(
+    r"\s*xpath=.*(?:text\s*\(|contains|starts-with|substring|string|normalize-space|translate|\[\s*\.)", re.DOTALL
+)
 _BY_NAME = re.compile(r"\s*role=.*?\[\s*name\s*=\s*(.*?)\s*\]\s*", re.DOTALL)
 _QUOTED = re.compile(r"""(["'])(.*)\1""", re.DOTALL)
 _PATTERN = re.compile(r"/(.+)/[a-z]*", re.DOTALL)
 _MARK = re.compile(r"\[secret:[^\]]*\]")
+_GUESSES = (_BY_TEXT, _BY_NAME, _BY_XPATH)
 LOOK_S = 10.0
 
 
 def could_guess(tab: Tab, target: str) -> bool:
     """Whether a target is one by text, and there is a secret that such a text could be a part of."""
-    return bool(tab.terms.secrets and tab.terms.secrets.some() and (_BY_TEXT.match(target) or _BY_NAME.match(target)))
+    return bool(tab.terms.secrets and tab.terms.secrets.some() and any(one.match(target) for one in _GUESSES))
 
 
 async def honest(tab: Tab, world: World, target: str, matches: list[int]) -> list[int]:
@@ -38,7 +43,9 @@ def _is_shown(tab: Tab, target: str, heard: list[str]) -> bool:
         return True
     shown = [" ".join(_MARK.sub("\0", one).split()) for one in masked]
     found = _BY_TEXT.match(target) or _BY_NAME.match(target)
-    wanted = found[1].strip() if found else ""
+    if not found:
+        return False
+    wanted = found[1].strip()
     if expression := _PATTERN.fullmatch(wanted):
         try:
             return any(map(regular(expression[1]), shown))

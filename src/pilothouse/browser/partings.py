@@ -1,5 +1,5 @@
-"""Sessions in the person's own Chrome that ended by another hand than their caller's: who comes back is told, and goes
-on there or nowhere.
+"""Sessions in the person's own Chrome, or in a profile, that ended by another hand than their caller's: who comes back
+is told, and goes on there or nowhere.
 
 Above: sessions. Below: session's options, errors. Without this the next call would open a private browser and report
 success, as if nothing had happened.
@@ -42,6 +42,11 @@ def stopped(browser: str, options: Options) -> Parting:
 def forgotten(browser: str, options: Options) -> Parting:
     steps = ['ask the person to pair it again, then open_session(browser="extension")', _OR_ELSE]
     return Parting(options, "denied", f"{browser} was forgotten: it is not paired any more", steps, lasting=True)
+
+
+def ended(profile: str, options: Options) -> Parting:
+    steps = [f"ask the person before you start it again; then open_session(profile={profile!r})", _OR_ELSE]
+    return Parting(options, "denied", f"the person ended the browser of profile {profile}", steps)
 
 
 def begun_anew(browser: str, options: Options) -> Parting:

@@ -6,6 +6,7 @@ Above: tools, waits. Below: snapshot's lines, patterns.
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
+from itertools import islice
 
 from pilothouse.browser.patterns import regular
 from pilothouse.browser.snapshot import Lines
@@ -14,6 +15,7 @@ NEAREST = 3
 LIKENESS = 0.6
 MOST_NAMES = 3000  # that are compared with a text, about 0.1 s
 _NAME = re.compile(r'"((?:[^"\\]|\\.)*+)"')
+_ESCAPED = re.compile(r'\\(["\\])')
 _ROLE = re.compile(r"(?:^|[|:] )([a-z]+)(?= |$|:)")
 
 
@@ -41,14 +43,15 @@ def _fitting(pattern: str) -> Callable[[str], bool] | None:
 
 
 def _names(line: str) -> list[str]:
-    return [name.replace("\\", "") if "\\" in name else name for name in _NAME.findall(line)]
+    return [_ESCAPED.sub(r"\1", name) for name in _NAME.findall(line)]
 
 
 def nearest(lines: Lines, text: str) -> list[str]:
     """Lines with a name or text that is written much like this one."""
-    called = {
-        name.lower(): index for index, (_, line) in reversed([*enumerate(lines)][:MOST_NAMES]) for name in _names(line)
-    }
+    every = ((name.lower(), index) for index, (_, line) in enumerate(lines) for name in _names(line))
+    called: dict[str, int] = {}
+    for name, index in islice(every, MOST_NAMES):
+        called.setdefault(name, index)
     close = get_close_matches(" ".join(text.lower().split()), called, NEAREST, LIKENESS)
     return [_placed(lines, index) for index in dict.fromkeys(called[name] for name in close)]
 

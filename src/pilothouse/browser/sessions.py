@@ -307,10 +307,18 @@ class Sessions:
         await asyncio.shield(self._hold(self._end_browser(profile_id, ended, why)))
         return len(ended)
 
+    async def end_by_person(self, profile_id: str) -> int:
+        """The same by the person's hand: who comes back is told so before the browser is started again."""
+        for session in self.on(profile_id):
+            self._part(session, partings.ended(profile_id, session.options))
+        return await self.end_browser(profile_id, f"the person ended the browser of profile {profile_id}")
+
     async def _end_browser(self, profile_id: str, ended: list[Session], why: str) -> None:
-        if self.browsers:
-            await self.browsers.kill(profile_id)
-        await asyncio.gather(*(self.close(session, why) for session in ended))
+        try:
+            if self.browsers:
+                await self.browsers.kill(profile_id)
+        finally:
+            await asyncio.gather(*(self.close(session, why) for session in ended))
 
     def _stopped(self, browser: str) -> None:
         """The person stopped everything in a browser of theirs."""
@@ -326,13 +334,16 @@ class Sessions:
             one for one in self._open.values() if (one.options.browser, one.options.profile) == ("extension", browser)
         ]
         for session in ended:
-            parting = part(browser, session.options)
-            self.partings.note(session.owner, parting, session.id)
-            session.report("browser", "", parting.why)
-            session.end = parting.failure()
+            parting = self._part(session, part(browser, session.options))
             session.closed = True  # at once: a call that comes now must not move in again
             self._forget(session, parting.why)
         return ended
+
+    def _part(self, session: Session, parting: Parting) -> Parting:
+        self.partings.note(session.owner, parting, session.id)
+        session.report("browser", "", parting.why)
+        session.end = parting.failure()
+        return parting
 
     def _end(self, session: Session) -> "asyncio.Task[None]":
         return self._hold(_finished(session))

@@ -213,6 +213,8 @@ def _page(tab: Tab, options: Options, part: _Part, lines: list[str], note: list[
         if options.page == 1
         else []
     )
+    if tokens(" ".join(part.sends)) > options.budget // 4:
+        part.sends = []
     room = options.budget - tokens("\n".join([*head, _more(options, part, len(unread))])) - 2
     count = fitting(unread, room)
     tab.seen.pages[options.page] = unread[:count]

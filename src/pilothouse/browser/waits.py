@@ -137,7 +137,7 @@ async def _is_told(tab: Tab, text: str) -> str:
     """Where there are secrets, a text counts as shown only where its reader would see it, unmasked."""
     while True:
         await _appears(tab, {"text": text}, "text")
-        if await _in_any(tab, lambda frame: text_is_shown(tab, frame, text)):
+        if await _in_any(tab, lambda frame: text_is_shown(tab, frame, text), unsure=False):
             return "text"
         await asyncio.sleep(UNSEEN_S)
 
@@ -146,8 +146,8 @@ async def _is_untold(tab: Tab, gone: str) -> str:
     """The same the other way round: what is not shown is gone, as a text and as a target."""
     sure = RESERVED.match(gone)
     while True:
-        there = not sure and await _in_any(tab, lambda frame: text_is_shown(tab, frame, gone))
-        if not there and not (await _found(tab, gone, lenient=not sure))[1]:
+        there = not sure and await _in_any(tab, lambda frame: text_is_shown(tab, frame, gone), unsure=True)
+        if not there and not (await _found(tab, gone, unsure=True, lenient=not sure))[1]:
             return "gone"
         await asyncio.sleep(UNSEEN_S)
 
@@ -155,29 +155,36 @@ async def _is_untold(tab: Tab, gone: str) -> str:
 async def _is_found(tab: Tab, target: str, state: str) -> str:
     """As `_appears` and `_leaves` do, by what is shown."""
     while True:
-        there, seen = await _found(tab, target)
+        there, seen = await _found(tab, target, unsure=state in _AWAY)
         if {"visible": seen, "hidden": not seen, "attached": there, "detached": not there}[state]:
             return state
         await asyncio.sleep(UNSEEN_S)
 
 
-async def _found(tab: Tab, target: str, *, lenient: bool = False) -> tuple[bool, bool]:
-    """Whether a target is anywhere, and whether it can be seen there. `lenient`: it may be none at all, but a text."""
+async def _found(tab: Tab, target: str, *, unsure: bool, lenient: bool = False) -> tuple[bool, bool]:
+    """Whether a target is anywhere, and whether it can be seen there. `unsure`: what counts of a frame that does not
+    answer. `lenient`: it may be no target at all, but a text."""
     there = False
-    for frame in list(tab.frames):
-        with contextlib.suppress(WorldGone):
-            world = await tab.frames.ready(frame, SLICE_S)
-            found = await world.call("locate", target, timeout=SLICE_S + 5)
-            if (reason := found.get("error")) and not lenient:
-                raise Failure("bad_request", f"not a target: {reason}")
-            matches = await honest(tab, world, target, found["matches"])
-            there = there or bool(matches)
-            if any(seen for one, seen in zip(found["matches"], found["visible"], strict=True) if one in matches):
-                return True, True
-    return there, False
+
+    async def sees(frame: Frame) -> bool:
+        nonlocal there
+        world = await tab.frames.ready(frame, SLICE_S)
+        found = await world.call("locate", target, timeout=SLICE_S + 5)
+        if (reason := found.get("error")) and not lenient:
+            raise Failure("bad_request", f"not a target: {reason}")
+        matches = await honest(tab, world, target, found["matches"])
+        there = there or bool(matches)
+        if not matches:
+            with contextlib.suppress(Failure):
+                await reveal(frame)  # it may be inside a closed shadow root; the next look sees it there
+        return any(seen for one, seen in zip(found["matches"], found["visible"], strict=True) if one in matches)
+
+    seen = await _in_any(tab, sees, unsure=unsure)
+    return there or seen, seen
 
 
-async def _in_any(tab: Tab, holds: "Callable[[Frame], Coroutine[Any, Any, bool]]") -> bool:
+async def _in_any(tab: Tab, holds: "Callable[[Frame], Coroutine[Any, Any, bool]]", *, unsure: bool) -> bool:
+    """`unsure`: what counts of a frame that does not answer, and stays."""
     for frame in list(tab.frames):
         try:
             if await holds(frame):
@@ -185,6 +192,8 @@ async def _in_any(tab: Tab, holds: "Callable[[Frame], Coroutine[Any, Any, bool]]
         except (WorldGone, Failure) as failure:
             if not _passing(tab, failure):
                 raise
+            if unsure and _stays(tab, frame):
+                return True
     return False
 
 

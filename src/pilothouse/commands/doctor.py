@@ -126,8 +126,8 @@ def _record(patient: Patient) -> Iterator[Finding]:
     from pilothouse.guard.audit import NAME, fault
 
     if why := fault(patient.home):
-        path = patient.home / NAME
-        fix = f"chown $(id -u) {path} && chmod 600 {path}; on Linux also chattr -i {path}; calls are refused until then"
+        path, mode = (log, "600") if (log := patient.home / NAME).exists() else (patient.home, "700")
+        fix = f"chown $(id -u) {path} && chmod {mode} {path}; on Linux chattr -i {path} too; none can call till then"
         yield Finding("audit log", "fail", why, fix)
     else:
         yield Finding("audit log", "ok", "can be written")

@@ -110,7 +110,7 @@ def _kept(answer: Entry, output: str, *, always: bool) -> list[str]:
     if output and isinstance(kept, str) and _is_ours(kept) and os.path.isfile(kept):
         with open(kept, "rb") as file:
             return [_put(file.read(), "", output)]
-    if _is_text(answer, output):
+    if _is_text(answer, output) and (always or output != "-"):
         return [_put(f"{answer['text']}\n".encode(errors="replace"), "", output)]
     return []
 

@@ -71,7 +71,8 @@ def describe(found: Entry) -> str:
         lines.append(f"it does not answer within {ASK_TIMEOUT_S:.0f} s; `pilothouse stop` ends it")
     if "audit_problem" in found:
         lines.append(
-            f"every call is refused, for none can be recorded: {found['audit_problem']}; see `pilothouse doctor`"
+            "calls are refused as soon as the log has to be opened, for none could be recorded: "
+            f"{found['audit_problem']}; see `pilothouse doctor`"
         )
     if "policy_problem" in found:
         lines.append(f"policy.toml is not taken over, the policy before it holds: {found['policy_problem']}")

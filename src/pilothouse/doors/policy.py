@@ -100,11 +100,10 @@ class PolicyDoor:
     async def _set(self, request: Request) -> Answer:
         given = _given(request, _Settings)
         wanted = {key: value for key in SETTINGS if (value := getattr(given, key)) is not msgspec.UNSET}
-        if len(wanted) != 1:
-            raise Failure("bad_request", "give one setting", suggestions=[", ".join(SETTINGS)])
-        ((key, value),) = wanted.items()
-        change = lambda: self._rulebook.set(key, value)
-        return await self._changed(request, wanted, change if key == "template" else self._kept(change))
+        if not wanted:
+            raise Failure("bad_request", "give a setting", suggestions=[", ".join(SETTINGS)])
+        change = lambda: self._rulebook.set_all(wanted)
+        return await self._changed(request, wanted, change if "template" in wanted else self._kept(change))
 
     async def _add(self, request: Request) -> Answer:
         given = _given(request, _NewRule)

@@ -69,7 +69,7 @@ class Approvals:
         self._open: dict[Key, Pending] = {}
         self._by_id: dict[str, Pending] = {}
         self._grants = Grants()
-        self._tickets: dict[str, tuple[float, Pending]] = {}  # said yes to, and nobody waited for it
+        self._tickets: dict[tuple[str, str, str], tuple[float, Pending]] = {}  # said yes to, and nobody waited for it
         self._denials: dict[Key, Denied] = {}
         self._recent: deque[Pending] = deque(maxlen=RECENT)
         self._listeners: set[Listener] = set()
@@ -129,11 +129,18 @@ class Approvals:
         if yes := self.granted(question, decision):
             return yes
         self.sweep()
-        ticket = self._tickets.get(bound_to(question))
-        if ticket is None or not _is_same(ticket[1].decision, decision):
-            return None
-        del self._tickets[ticket[1].bound]
-        return _yes_of(ticket[1])
+        ticket = self._tickets.pop(_ticket(bound_to(question), decision), None)
+        return _yes_of(ticket[1]) if ticket else None
+
+    def give_back(self, yes: list[Approved]) -> None:
+        """The call has to come again for another answer: what it was allowed once is not used up."""
+        once = {one.id for one in yes if one.scope == "once"}
+        for pending in [one for one in self._recent if one.id in once]:
+            self._keep_for_later(pending)
+
+    def _keep_for_later(self, pending: Pending) -> None:
+        """Somebody said yes, and the call has not been done."""
+        self._tickets[_ticket(pending.bound, pending.decision)] = (self._clock() + self._timeout_s, pending)
 
     def _refuse_repeat(self, question: Question, decision: Decision) -> None:
         denial = self._denials.get(same_act(question, decision))
@@ -301,7 +308,7 @@ class Approvals:
         first = next((one for one in pending.waiters if one.bound == pending.bound), None) if scope == "once" else None
         self._end(pending, "allowed", scope=scope, by=by, first=first)
         if scope == "once" and first is None:
-            self._tickets[pending.bound] = (self._clock() + self._timeout_s, pending)
+            self._keep_for_later(pending)
 
     def client_may(self, risk: Risk) -> bool:
         """Whether an answer counts that came through an agent's own client, which whoever has its key could forge."""
@@ -360,7 +367,7 @@ class Approvals:
         now = self._clock()
         for pending in [one for one in self._open.values() if one.ends_at <= now and not one.is_claimed]:
             self._end(pending, "expired", why="nobody answered in time")
-        self._tickets = {bound: one for bound, one in self._tickets.items() if one[0] > now}
+        self._tickets = {key: one for key, one in self._tickets.items() if one[0] > now}
         self._denials = {key: one for key, one in self._denials.items() if one.until > now}
 
     def session_closed(self, session: str) -> None:
@@ -453,6 +460,10 @@ def _merged(question: Question, decision: Decision) -> Key:
 def _is_same(one: Decision, other: Decision) -> bool:
     """A yes to one rule and risk is none to another."""
     return (one.rule, one.risk) == (other.rule, other.risk)
+
+
+def _ticket(bound: str, decision: Decision) -> tuple[str, str, str]:
+    return bound, decision.rule, decision.risk
 
 
 def _facts(pending: Pending) -> dict[str, Any]:

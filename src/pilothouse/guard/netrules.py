@@ -95,13 +95,21 @@ _AT = r"([^/?#@]*@)?"
 
 
 def _named(rules: Rules) -> list[NetRule]:
-    """The more specific, the higher."""
+    """The more specific, the higher. One port of this machine is forbidden by all its names, unless a rule allows that
+    very name and port."""
     web = [one for one in rules.rules if not one.pattern.scheme or one.pattern.scheme in WEB]
     ranked = sorted(web, key=lambda one: one.pattern.rank)
     family = [one.pattern for one in web if not one.read and not one.pattern.below and one.pattern.host in LOOPBACK]
-    return [_block(_NAMED - 1, _of_this_machine(one)) for one in family] + [
+    named = [
         _rule(_NAMED + place, "allow" if one.read else "block", regexFilter=_regex(one.pattern))
         for place, one in enumerate(ranked)
+    ]
+    over = _NAMED + len(ranked)
+    exact = [one.pattern for one in web if one.read and one.pattern.port and one.pattern.host in LOOPBACK]
+    return [
+        *(_block(over if one.port else _NAMED - 1, _of_this_machine(one)) for one in family),
+        *named,
+        *(_rule(over + 1, "allow", regexFilter=_regex(one)) for one in exact if not one.below),
     ]
 
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -99,9 +99,20 @@ class Rulebook:
 
     def set(self, key: str, value: str | int | None) -> Rules:
         """One of the settings above the rules; None takes it out."""
-        if key not in SETTINGS:
-            raise Failure("bad_request", f"{key[:80]!r} is no setting", suggestions=[", ".join(SETTINGS)])
-        return self._edit(lambda text: _with_setting(text, key, value, str(self.path)))
+        return self.set_all({key: value})
+
+    def set_all(self, wanted: Mapping[str, str | int | None]) -> Rules:
+        """Several at once: what would hold between them, never holds."""
+        for key in wanted:
+            if key not in SETTINGS:
+                raise Failure("bad_request", f"{key[:80]!r} is no setting", suggestions=[", ".join(SETTINGS)])
+
+        def change(text: str) -> str:
+            for key, value in wanted.items():
+                text = _with_setting(text, key, value, str(self.path))
+            return text
+
+        return self._edit(change)
 
     def _edit(self, change: Callable[[str], str]) -> Rules:
         for _ in range(TRIES):

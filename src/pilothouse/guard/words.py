@@ -139,7 +139,7 @@ _DOING: frozenset[Meaning] = frozenset({"pay", "delete", "send", "permit"})
 # "Bid $100", "Send 0.5 BTC": a verb that means little by itself, and money after it.
 _MONEY = re.compile(
     r"\b(?:bid|send|tip|bet|stake|deposit|order|gift|bieten|senden|envoyer|enviar|invia)\b"
-    r"[^\w$€£¥₹₿]{0,3}(?:\w{1,12} ){0,2}"
+    r"[^\w$€£¥₹₿]{0,3}(?:\w{1,12} ){0,2}[a-z]{0,3}"
     r"(?:[$€£¥₹₿] ?[0-9]|[0-9][0-9.,]{0,15} ?"
     r"(?:[$€£¥₹₿]|(?:usd|eur|gbp|chf|jpy|btc|eth|usdt|usdc|sol|dollars?|euros?)\b))"
 )

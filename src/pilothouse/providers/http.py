@@ -62,7 +62,9 @@ async def ask(
     try:
         async with asyncio.timeout(timeout_s):
             return await _asked(method, url, headers or {}, body)
-    except TimeoutError:
+    except TimeoutError as error:
+        if error.errno:  # of the socket, which died
+            raise Unreachable(reason(error)) from None
         raise Late(f"no answer in {timeout_s:g} s") from None
     except ssl.SSLError as error:
         raise Unreachable(f"no trust: {error.reason or 'TLS failed'}") from None

@@ -70,7 +70,7 @@ def _still_open(tab: Tab) -> str:
         return ""
     url = found[0].url.partition("?")[0].removeprefix(origin_of(tab.url) or "\0")
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"{found[0].method} {plain_url(url, 100)}{more}"
+    return f"{found[0].method[:10]} {plain_url(url, 100)}{more}"
 
 
 def _invalid(tab: Tab) -> list[Invalid]:

@@ -8,6 +8,7 @@ import { kept } from './reading.js';
 
 export const CALM_MS = 350;
 const LONG = 300;
+const CHANGES = ' (changes)';
 const RISKS = /** @type {Record<string, string>} */ ({ none: '', low: 'main', medium: 'warn', high: 'danger' });
 const SCOPES = /** @type {Record<string, {text: string, key: string}>} */ ({
   once: { text: 'Allow once', key: '1' },
@@ -180,7 +181,7 @@ function card(house, question) {
   };
   const ways = question.scopes.map((/** @type {string} */ scope, /** @type {number} */ at) => {
     const { text, key } = SCOPES[scope];
-    const name = scope === 'domain' && question.domain ? `Allow on ${question.domain.replace(' (changes)', '')}` : text;
+    const name = scope === 'domain' && question.domain ? `Allow on ${question.domain.replace(CHANGES, '')}` : text;
     return h(
       'button',
       {
@@ -267,10 +268,14 @@ function card(house, question) {
 }
 
 /** What is wanted, in a few words after the tool's name. @param {any} question */
-export function wish({ aims, domain, urls }) {
-  const where = domain.replace(' (changes)', '') || (urls[0] ? hostOf(urls[0]) : '');
-  const [what] = aims.map((/** @type {any} */ aim) => aim.name).filter(Boolean);
-  const named = what && (what.length > 60 ? `${what.slice(0, 60)}…` : what);
+export function wish({ aims, domain, scopes, urls }) {
+  // Asked is where a link leads: what the page that is open calls it says nothing of that place.
+  if (scopes[0] === 'domain' && !domain.endsWith(CHANGES)) return `: may it go to ${domain}?`;
+  const aim = aims.find((/** @type {any} */ one) => one.name);
+  const at = aim?.url || urls[0];
+  const where = domain.replace(CHANGES, '') || (at ? hostOf(at) : '');
+  const what = (aim?.name ?? '').replace(/[“”"\n]/g, "'"); // or it could write the rest of the heading, too
+  const named = what.length > 60 ? `${what.slice(0, 60)}…` : what;
   return `${named ? ` “${named}”` : ''}${where ? ` on ${where}` : ''}?`;
 }
 
@@ -317,7 +322,7 @@ function told(house, question) {
         question.urls.map((/** @type {string} */ url) => h('div', { class: 'mono small' }, url)),
       ),
     ],
-    ['Domain', question.domain.replace(' (changes)', '')],
+    ['Domain', question.domain.replace(CHANGES, '')],
     [
       'Agent',
       h(

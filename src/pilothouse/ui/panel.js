@@ -163,9 +163,10 @@ export function panel(house, wishes) {
   };
 }
 
-/** Who presses Stop twice does not take it back with the second press. @param {() => void} onAllow */
+/** Who presses Stop twice, or keeps Enter down, does not take it back with that. @param {() => void} onAllow */
 function allowAgain(onAllow) {
   const made = button('Allow again', () => void (made.dataset.calm && onAllow()), { class: 'main' });
+  made.addEventListener('keydown', (event) => event.repeat && event.preventDefault());
   setTimeout(() => (made.dataset.calm = 'yes'), CALM_MS);
   return made;
 }

@@ -95,9 +95,9 @@ export function policyView(house) {
       // It is read anew when the connection is back.
     }
   };
-  /** One after the other, until one is refused. @param {[string, any][]} wanted */
+  /** All at once, or none: what would hold between them might be looser than both. @param {[string, any][]} wanted */
   const set = async (wanted) => {
-    for (const [key, value] of wanted) if (!(await change('PATCH', '/api/policy', { [key]: value }))) return;
+    if (wanted.length) await change('PATCH', '/api/policy', Object.fromEntries(wanted));
   };
   const show = () => {
     const { policy } = told;
@@ -141,7 +141,7 @@ function settingsForm(policy, set) {
       values.map(([value, name]) => h('option', { value, selected: (policy[key] ?? '') === value }, name)),
     );
   const [template, mode, fallback] = [choice('template', TEMPLATES), choice('mode', MODES), choice('default', DEFAULTS)];
-  const budget = h('input', { 'data-key': 'step_budget', type: 'number', min: 0, value: policy.step_budget ?? 0 });
+  const budget = h('input', { 'data-key': 'step_budget', type: 'number', min: 0, required: true, value: policy.step_budget ?? 0 });
   const waits = h('span', { class: 'small notice', role: 'status', hidden: true }, 'Not applied yet');
   const wanted = () => {
     const chosen = /** @type {[string, any][]} */ ([

@@ -33,6 +33,7 @@ export function sessionView(house, id) {
   const words = h('input', { 'aria-label': 'Text for the page', placeholder: 'Text for the page', class: 'grow' });
   const write = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
+    if (store.connection !== 'live') return;
     screen?.write(words.value);
     words.value = '';
   };

@@ -62,20 +62,28 @@ function stakeOf(field) {
 }
 
 // The fields that are sent with a press: those of its form, or, where there is no form, of the nearest box with any that
-// are in none either. Who stands in a page's head, foot or margin sends nothing of what is outside of these.
+// are in none either, or in one that has no button of its own. Who stands in a page's head, foot or margin sends nothing
+// of what is outside of these; a text that nobody can press sends nothing of the form it stands in.
 const MARGIN = words("header footer nav aside body");
 const formAround = (el) => formOwner(el) || closestComposed(el, (up) => up instanceof HTMLFormElement);
+const sendsItself = (form) => [...formPartsOf(form)].slice(0, AIM_FIELDS).some(isSubmitter);
+function isPressed(el) {
+  const at = closestComposed(el, (up) => up instanceof HTMLFormElement || (isActionable(up) && tagOf(up) !== "label"));
+  return !!at && !(at instanceof HTMLFormElement);
+}
 function sentWith(el) {
-  const form = el instanceof HTMLFormElement ? el : formOwner(el);
+  const form = el instanceof HTMLFormElement ? el : isPressed(el) ? formAround(el) : null;
   if (form) {
     const parts = formPartsOf(form);
     const own = [];
     for (let i = 0; i < parts.length && i < AIM_FIELDS; i++) own.push(parts[i]);
     return [...own, ...[...queryIn(form, "iframe")].slice(0, 20)];
   }
+  const around = formAround(el);
+  const isLoose = (field, form = formAround(field)) => !form || (form !== around && !sendsItself(form));
   for (let up = parentOf(el), i = 0; up && i < AIM_LEVELS; up = parentOf(up), i++) {
-    const near = [...queryIn(up, FIELD_CSS)].slice(0, AIM_FIELDS).filter((field) => !formAround(field));
-    if (near.length) return near;
+    const near = [...queryIn(up, FIELD_CSS)].slice(0, 10 * AIM_FIELDS).filter((field) => isLoose(field));
+    if (near.length) return near.slice(0, AIM_FIELDS);
     if (MARGIN.has(tagOf(up))) return [];
   }
   return [];

@@ -72,7 +72,7 @@ ph.enter = async (n, { clear = true, value = "", waitMs = 1000, seal = "" } = {}
 
 // Of a text that is edited in place, the focus is at the whole of it.
 function takesKeys(el) {
-  const held = focusedElement();
+  const held = focusedElement() || bodyOf(document);   // which may be what is edited
   if (!held) return false;
   return composedContains(el, held) || (held instanceof HTMLElement && editableOf(held) && composedContains(held, el));
 }

@@ -33,7 +33,7 @@ ph.heard = (n) => withNames(() => {
   const el = refs.get(n);
   if (!el || !connectedOf(el)) return [];
   const value = el instanceof HTMLSelectElement ? valueOf(el, "combobox") : "";
-  return [readText(el, 100000), nameOf(el), calledOf(el), attr(el, "title"), attr(el, "placeholder"), value].filter(Boolean);
+  return [readText(el, 100000), textContentOf(el).slice(0, 100000), nameOf(el), calledOf(el), attr(el, "title"), attr(el, "placeholder"), value].filter(Boolean);
 });
 
 // The light tree first, then inside shadow roots; "host >>> inner" steps into a root by hand.

@@ -3,15 +3,15 @@
 
 const MOST_NEWS = 200;   // elements that are remembered, and records that are read at a time
 const NEWS_SHOWN = 3;
-let touched = [];        // { el, at, says }: each element once, weakly; `says`: it has new content
+let touched = [];        // { el, at, saidAt }: each element once, weakly; when it changed, and when its content did
 const touches = new WeakMap();
 
 function touch(el, at, says) {
   if (!el || !isElement(el)) return;
   let known = touches.get(el);
-  if (!known) { touches.set(el, known = { el: new WeakRef(el), at, says: false }); touched.push(known); }
+  if (!known) { touches.set(el, known = { el: new WeakRef(el), at, saidAt: -1 }); touched.push(known); }
   known.at = at;
-  known.says = known.says || says;
+  if (says) known.saidAt = at;
 }
 function noteNews(records, at) {
   for (const { type, target, addedNodes, removedNodes, nextSibling } of records.slice(-MOST_NEWS)) {
@@ -38,9 +38,9 @@ function isOutOfView(el, margin) {
 // What came out of view after a count of the observer: a few lines, and how many changes more there are.
 function newsSince(since, margin) {
   const found = [];
-  for (const { el: held, at, says } of touched) {
+  for (const { el: held, at, saidAt } of touched) {
     const el = at > since ? held.deref() : null;
-    if (el && connectedOf(el) && !SILENT.has(tagOf(el)) && isVisible(el) && isOutOfView(el, margin)) found.push([el, says]);
+    if (el && connectedOf(el) && !SILENT.has(tagOf(el)) && isVisible(el) && isOutOfView(el, margin)) found.push([el, saidAt > since]);
   }
   const outer = found.filter(([el]) => !found.some(([other]) => other !== el && composedContains(other, el)));
   const lines = [];

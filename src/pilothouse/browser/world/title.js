@@ -5,7 +5,7 @@ if (window === window.top) {
   const reader = (name) => { const get = Object.getOwnPropertyDescriptor(Document.prototype, name).get; return () => get.call(document); };
   const title = reader("title"), root = reader("documentElement"), head = reader("head");
   let told = null, watched = null;
-  const tell = () => { const now = title(); if (now !== told && typeof phTitle === "function") phTitle(told = now); };
+  const tell = () => { const now = title().slice(0, 2000); if (now !== told && typeof phTitle === "function") phTitle(told = now); };
   // The head and what it hangs from, not the page: what changes there by the thousand is nothing to us.
   const observer = new MutationObserver(() => { follow(); tell(); });
   const follow = () => {

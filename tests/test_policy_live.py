@@ -129,16 +129,15 @@ def test_a_file_that_vanishes_or_is_emptied_takes_nothing_back(home: Path, daemo
     cli, file = CommandLine(home), home / "policy.toml"
     write(home, 'template = "locked"\nmode = "readonly"\n')
     wait_until(lambda: daemon.data("GET", "/api/policy")["policy"]["template"] == "locked")
-    assert "policy_edited by=the file template=locked mode=readonly default=by template rules=0" in cli.text(
-        "log", "show"
-    )
+    edited = "policy_edited by=the file template=locked mode=readonly default=by template rules=0"
+    wait_until(lambda: edited in cli.text("log", "show"))
     for said, empty in (("is gone", file.unlink), ("is empty", lambda: file.write_text("# nothing\n"))):
         empty()
         wait_until(lambda said=said: said in daemon.data("GET", "/api/policy")["problem"])
         told = daemon.data("GET", "/api/policy")["policy"]
         assert (told["template"], told["mode"]) == ("locked", "readonly")
     assert "policy.toml is not taken over" in cli.text("status")
-    assert "policy_not_taken_over by=the file" in cli.text("log", "show")
+    wait_until(lambda: "policy_not_taken_over by=the file" in cli.text("log", "show"))
     daemon.says("the policy stays as it was")
     checks = {one["check"]: one for one in json.loads(cli.run("doctor", "--json").stdout)["checks"]}
     assert (checks["policy.toml"]["state"], "is empty" in checks["policy.toml"]["found"]) == ("fail", True)

@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from processes import INITIALIZED, Process, call, initialize, is_alive, processes_of, wait_until
 
@@ -125,11 +126,39 @@ def test_after_kill_9_the_next_one_starts_in_the_same_place(home: Path, run: Sta
     assert (instance.published(str(home)) or {})["pid"] == second.pid
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.com", "::"])
-def test_an_address_that_others_reach_is_refused(run: Start, host: str) -> None:
+@promise("E01")
+@pytest.mark.parametrize(
+    ("host", "config"),
+    [
+        ("0.0.0.0", ""),
+        ("192.0.2.1", 'allowed_hosts = ["house.test"]'),
+        ("::", 'tls_proxy = "192.0.2.7"'),
+        ("::", 'allowed_hosts = ["house.test"]\ntls_proxy = "proxy.test"'),
+    ],
+)
+def test_an_address_that_others_reach_is_refused(home: Path, run: Start, host: str, config: str) -> None:
+    (home / "config.toml").write_text(f"[server]\n{config}\n")
     daemon = run("serve", "--host", host)
     assert daemon.wait() == 2
-    assert "a proxy that speaks TLS in front, and name it in server.allowed_hosts" in daemon.error_text()
+    assert "give its IP address as server.tls_proxy" in daemon.error_text()
+
+
+@promise("E01")
+def test_a_name_is_no_address(run: Start) -> None:
+    daemon = run("serve", "--host", "example.com")
+    assert daemon.wait() == 2
+    assert "neither an address nor localhost" in daemon.error_text()
+
+
+@promise("E01")
+def test_with_a_proxy_that_is_named_it_listens_everywhere(home: Path, run: Start) -> None:
+    named = 'allowed_hosts = ["house.test:443"]\ntls_proxy = "192.0.2.7"'
+    (home / "config.toml").write_text(f'[server]\nhost = "0.0.0.0"\n{named}\n')
+    url = run("serve").read()["url"]
+    assert url.startswith("http://127.0.0.1:")
+    assert httpx.get(f"{url}/health").status_code == 200
+    assert httpx.get(f"{url}/health", headers={"Host": "house.test"}).status_code == 200
+    assert httpx.get(f"{url}/health", headers={"Host": "other.test"}).status_code == 421
 
 
 def test_a_mistake_in_the_configuration_is_told(home: Path, run: Start) -> None:

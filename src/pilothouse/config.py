@@ -22,12 +22,17 @@ from pilothouse.errors import Failure
 
 
 class Server(msgspec.Struct, frozen=True):
-    host: Annotated[str, Meta(description="Address to listen on; a loopback address.")] = "127.0.0.1"
+    host: Annotated[
+        str, Meta(description="Address to listen on. One that is not loopback needs allowed_hosts and tls_proxy.")
+    ] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535, description="Port of every door; 0 picks a free one.")] = 8777
     allowed_hosts: Annotated[
         list[str],
         Meta(description="Further host[:port] names by which this server may be called, as behind a TLS proxy."),
     ] = []
+    tls_proxy: Annotated[
+        str, Meta(description="IP address of the machine whose TLS proxy calls; nobody else may from outside this one.")
+    ] = ""
     tools: Annotated[
         str, Meta(description="Tools that are listed: core, all, or names and sets with commas (--tools).")
     ] = "core"

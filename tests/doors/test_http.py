@@ -437,3 +437,35 @@ def test_the_names_of_a_server_behind_another() -> None:
     assert {"house.example", "house.example:443", "other.example:8777"} <= hosts
     assert not {"other.example", "127.0.0.1", "house.example:8777"} & hosts
     assert "127.0.0.1" in door_module.allowed_hosts(80)
+
+
+@promise("E01")
+@pytest.mark.parametrize(
+    ("peer", "status"),
+    [
+        ("127.0.0.1", 200),
+        ("::1", 200),
+        ("192.0.2.7", 200),
+        ("::ffff:192.0.2.7", 200),
+        ("192.0.2.8", 403),
+        ("fe80::1", 403),
+    ],
+)
+async def test_who_may_call_from_elsewhere(peer: str, status: int) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200})
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    hosts, peers = frozenset({"h:1"}), ["192.0.2.7"]
+    front = door_module.Front(app, lambda _: "agent:default", hosts=hosts, peers=peers, insecure_no_secret=False)
+    headers = [(b"host", b"h:1"), (b"x-api-key", b"k")]
+    scope = {"type": "http", "method": "GET", "path": "/x", "headers": headers, "client": (peer, 40000)}
+    await front(scope, receive, send)
+    assert sent[0]["status"] == status

@@ -10,6 +10,7 @@ import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from ipaddress import ip_address
 from typing import Any, Protocol
 
 import uvicorn
@@ -73,12 +74,13 @@ def build_app(
     *,
     port: int,
     hosts: Iterable[str] = (),
+    peers: Iterable[str] = (),
     routes: Sequence[BaseRoute] = (),
     extension: str = "",
     insecure_no_secret: bool = False,
 ) -> ASGIApp:
     """The application behind its front. `who` names the owner of a secret: "agent:NAME", "person" or None; `extension`
-    is the one origin that may come to the bridge."""
+    is the one origin that may come to the bridge; `peers` are addresses that may call besides those of loopback."""
     own: list[BaseRoute] = [
         Route("/mcp", _McpRoute(mcp)),
         Route("/health", _health, methods=["GET"]),
@@ -88,7 +90,7 @@ def build_app(
         routes=[*own, *routes], exception_handlers={404: _plain_error, 405: _plain_error, 500: _own_error}
     )
     known = allowed_hosts(port, hosts)
-    return Front(inner, who, hosts=known, extension=extension, insecure_no_secret=insecure_no_secret)
+    return Front(inner, who, hosts=known, peers=peers, extension=extension, insecure_no_secret=insecure_no_secret)
 
 
 def allowed_hosts(port: int, more: Iterable[str] = ()) -> frozenset[str]:
@@ -107,11 +109,19 @@ class Front:
     """The outermost layer. What it lets through carries `pilothouse.who` and, for agents, `pilothouse.key`."""
 
     def __init__(
-        self, app: ASGIApp, who: Who, *, hosts: frozenset[str], insecure_no_secret: bool, extension: str = ""
+        self,
+        app: ASGIApp,
+        who: Who,
+        *,
+        hosts: frozenset[str],
+        insecure_no_secret: bool,
+        extension: str = "",
+        peers: Iterable[str] = (),
     ) -> None:
         self._app = app
         self._who = who
         self._hosts = hosts
+        self._peers = frozenset(map(ip_address, peers))
         self._extension = [extension] if extension else None
         self._origins = frozenset(f"{scheme}://{host}" for host in hosts for scheme in ("http", "https"))
         self._insecure = insecure_no_secret
@@ -149,7 +159,18 @@ class Front:
 
         return checked
 
+    def _admits(self, client: tuple[str, int] | None) -> bool:
+        """Whether an address may call; a socket of this machine may have none."""
+        if client is None:
+            return True
+        peer = ip_address(client[0])
+        peer = getattr(peer, "ipv4_mapped", None) or peer
+        return peer.is_loopback or peer in self._peers
+
     def _check(self, scope: Scope, headers: Headers) -> None:
+        if not self._admits(scope.get("client")):
+            hint = "other machines call the TLS proxy that server.tls_proxy names"
+            raise _Refused(403, "unauthorized", "this machine may not call", hint=hint)
         host, origin = headers.getlist("host"), headers.getlist("origin")
         if len(host) != 1 or host[0].lower() not in self._hosts:
             raise _Refused(421, "unauthorized", "this Host is not ours", hint="call it as 127.0.0.1, with the port")

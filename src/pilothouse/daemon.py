@@ -599,8 +599,8 @@ def _refuse_strangers(server: Server) -> None:
     if not server.allowed_hosts or not _is_address(server.tls_proxy):
         raise Failure(
             "bad_request",
-            f"server.host = {server.host!r} is not a loopback address; for other machines put a proxy that speaks TLS in "
-            "front, give its IP address as server.tls_proxy, and the name that it is called by as server.allowed_hosts",
+            f"server.host = {server.host!r} is not a loopback address; for other machines put a proxy that speaks TLS "
+            "in front, give its IP address as server.tls_proxy, and the name that it is called by as server.allowed_hosts",
         )
 
 

@@ -600,7 +600,7 @@ def _refuse_strangers(server: Server) -> None:
         raise Failure(
             "bad_request",
             f"server.host = {server.host!r} is not a loopback address; for other machines put a proxy that speaks TLS "
-            "in front, give its IP address as server.tls_proxy, and the name that it is called by as server.allowed_hosts",
+            "in front, give its IP address as server.tls_proxy, and the name it is called by as server.allowed_hosts",
         )
 
 

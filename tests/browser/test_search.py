@@ -3,6 +3,9 @@
 import time
 
 from pilothouse.browser.search import nearest, search
+from tests.promises import promise
+
+pytestmark = promise("A12")
 
 
 def test_names_without_end_hold_nobody_up() -> None:

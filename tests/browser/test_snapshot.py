@@ -432,6 +432,7 @@ LONG_FORM = (
 )
 
 
+@promise("A12")
 async def test_what_sends_a_form_in_view_is_named_wherever_it_lies(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await put(agent, LONG_FORM)
@@ -441,6 +442,7 @@ async def test_what_sends_a_form_in_view_is_named_wherever_it_lies(agent: Agent,
     assert "Save all" in (await look(agent, budget=250)).splitlines()[-1], "cut off by the budget"
 
 
+@promise("A12")
 @pytest.mark.parametrize(
     ("buttons", "named"),
     [
@@ -461,6 +463,7 @@ async def test_only_what_a_person_could_press_is_named(
     assert named or "among them" not in hint
 
 
+@promise("A12")
 async def test_a_small_budget_has_no_room_for_it(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await put(agent, LONG_FORM.replace("Save all", "\u0e01\u0e02\u0e04" * 13))
@@ -470,18 +473,21 @@ async def test_a_small_budget_has_no_room_for_it(agent: Agent, site: PageServer)
         assert 'textbox "Field 0"' in first
 
 
+@promise("A12")
 async def test_what_sends_a_form_is_named_once(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await put(agent, "<form><input><button>Save</button></form>" + "<p>more</p>" * 300)
     assert (await look(agent)).count("Save") == 1
 
 
+@promise("A12")
 async def test_options_end_where_they_end(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await put(agent, "<p>Size <select><option>S<option>M</select> <button>Go</button></p>")
     assert re.search(r'options\(S \| M\) button "Go"', await look(agent))
 
 
+@promise("A12")
 async def test_what_a_role_does_not_say_of_a_field(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     fields = {
@@ -495,6 +501,7 @@ async def test_what_a_role_does_not_say_of_a_field(agent: Agent, site: PageServe
         assert re.search(line, await look(agent))
 
 
+@promise("A12")
 async def test_quoted_text_is_unambiguous(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     for text, line in {'say "hi"': r'"say \"hi\""', "C:\\temp": r'"C:\temp"', "ends\\": r'"ends\\"'}.items():

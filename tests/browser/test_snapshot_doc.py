@@ -4,8 +4,10 @@ from pathlib import Path
 
 from tests.browser.looking import look, ref_in
 from tests.house import Agent
+from tests.promises import promise
 from tests.server import PageServer
 
+pytestmark = promise("A12")
 PAGE = (Path(__file__).parents[2] / "docs" / "snapshots.md").read_text("utf-8")
 
 

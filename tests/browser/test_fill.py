@@ -270,7 +270,7 @@ async def test_a_combobox_of_the_page_s_own_is_opened_by_a_click(agent: Agent, s
     assert "click the option" in failure.suggestions[0]
 
 
-@promise("A06")
+@promise("C09")
 async def test_a_whole_document_that_is_edited(agent: Agent, site: PageServer) -> None:
     """As the frames of older editors are."""
     frame = "<iframe id=editor srcdoc='<body contenteditable><p>old</p></body>'></iframe>"

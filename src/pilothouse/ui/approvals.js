@@ -163,12 +163,16 @@ function card(house, question) {
   let calmUntil = Infinity;
   let isSaid = false;
   const wrong = h('div', {});
+  const early = h('p', { class: 'small soft', role: 'status' }); // below the buttons, which must not move
   const left = h('span', { class: 'soft small' });
   const picture = h('div', { class: question.tab ? 'sighting kept' : '' }); // its place is kept: buttons do not move
   const id = `question-${question.id}`;
 
   const answer = async (/** @type {'allow' | 'deny'} */ verdict, /** @type {string} */ scope) => {
-    if (isSaid || performance.now() < calmUntil) return;
+    if (isSaid) return;
+    const isCalm = performance.now() >= calmUntil;
+    fill(early, isCalm ? '' : 'It has just come or moved: read it, then press once more.');
+    if (!isCalm) return;
     isSaid = true;
     fill(wrong);
     try {
@@ -245,6 +249,7 @@ function card(house, question) {
     question.limits && h('p', { class: 'notice small' }, question.limits),
     wrong,
     buttons,
+    early,
   );
   const tick = () => fill(left, `${Math.max(0, Math.round((question.endsAt - Date.now()) / 1000))} s left`);
   /** @type {ReturnType<typeof setTimeout> | undefined} */

@@ -24,6 +24,7 @@ GROUND = {"errors", "result", "schema", "tool", "config", "home", "metrics", "mi
 MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(GROUND, GROUND),
     "cdp": {"errors"},
+    "callers": {"config", "errors"},
     "tables": {"errors"},
     "editing": {"written", "errors"},
     "profiles": {"config", "editing", "tables", "errors"},

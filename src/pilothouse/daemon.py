@@ -9,7 +9,6 @@ import errno
 import gc
 import importlib
 import importlib.util
-import ipaddress
 import json
 import logging
 import os
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import pilothouse.tools
-from pilothouse import __version__, instance, log
+from pilothouse import __version__, callers, instance, log
 from pilothouse.abodes import Abodes
 from pilothouse.browser import handles
 from pilothouse.browser.browsers import Browsers
@@ -108,7 +107,6 @@ if TYPE_CHECKING:
 # A signal ends everything within two seconds: the rooms have this long to close, then the process goes as it is.
 DOORS_CLOSE_S = 1.0
 GATE_CLOSE_S = 0.7
-EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # and how this machine calls who listens there
 END_S = 1.8
 _log = logging.getLogger(__name__)
 
@@ -146,7 +144,7 @@ def serve(
         rules = rulebook.read()  # with a policy that nobody can read, nothing runs
         file = os.path.join(home, "daemon.log") if auto else ""
         log.set_up(settings.log, file=file, max_bytes=instance.LOG_MAX_BYTES)
-        _refuse_strangers(settings.server)
+        callers.check(settings.server)
         defaults = Defaults(tools=settings.server.tools, headed=not settings.browser.headless)
         with instance.Claim(home), _bound(settings.server) as listener, _runner() as runner:
             extras = _fixtures() if insecure_no_secret_for_conformance else None
@@ -255,7 +253,7 @@ async def run(
     person = PersonOnly(audit)
     bridge = BridgeDoor(pairing, links, audit, port=port)
     local = LocalDoor(doors, stop=presence.asked_to_stop, on_unknown=person.tried_door)
-    hosts, is_open = [*settings.server.allowed_hosts, *_own_names(settings.server)], extras is not None
+    hosts, is_open = [*settings.server.allowed_hosts, *callers.own_names(settings.server)], extras is not None
     contracts = Contracts(gate, mcp.herald, rates, audit, defaults=defaults, debug=settings.server.debug)
     rest = [*contracts.routes(), *RestDoor(gate, defaults=defaults).routes()] if settings.server.rest else []
     people = [
@@ -277,7 +275,7 @@ async def run(
         partial(_who, keys, passes),
         port=port,
         hosts=hosts,
-        peers=_callers(settings.server),
+        peers=callers.peers(settings.server),
         routes=routes,
         extension=ORIGIN,
         insecure_no_secret=is_open,
@@ -589,45 +587,6 @@ def _registry() -> Registry:
     return Registry(declared())
 
 
-def _refuse_strangers(server: Server) -> None:
-    """Plain HTTP is for this machine only, and for one proxy that speaks TLS to the others: keys would travel in the
-    clear, and any web page could be the caller."""
-    if _is_loopback(server.host):
-        return
-    if not _is_address(server.host):
-        raise Failure("bad_request", f"server.host = {server.host!r} is neither an address nor localhost")
-    if not server.allowed_hosts or not _is_address(server.tls_proxy):
-        raise Failure(
-            "bad_request",
-            f"server.host = {server.host!r} is not a loopback address; for other machines put a proxy that speaks TLS "
-            "in front, give its IP address as server.tls_proxy, and the name it is called by as server.allowed_hosts",
-        )
-
-
-def _is_loopback(host: str) -> bool:
-    return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _own_names(server: Server) -> list[str]:
-    """By which programs of this machine call a server that listens at one address of it."""
-    if _is_loopback(server.host) or server.host in EVERY_ADDRESS:
-        return []
-    return [f"[{server.host}]" if ":" in server.host else server.host]
-
-
-def _callers(server: Server) -> list[str]:
-    """The addresses that may call besides loopback."""
-    return [] if _is_loopback(server.host) else [server.tls_proxy, server.host]
-
-
 @contextlib.contextmanager
 def _bound(server: Server) -> Generator[socket.socket]:
     """The port, taken first of all, so that two daemons cannot both believe they have it."""
@@ -659,7 +618,7 @@ def _runner() -> asyncio.Runner:
 
 def _announce(host: str, port: int, home: str) -> None:
     """Tell those who look into the home, and the one who started us."""
-    host = EVERY_ADDRESS.get(host, host)
+    host = callers.as_called(host)
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     info: dict[str, Any] = {"url": url, "port": port, "pid": os.getpid()}
     instance.publish(home, {**info, "socket": socket_path(home), "version": __version__})

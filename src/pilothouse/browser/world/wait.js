@@ -23,9 +23,9 @@ function nextChange(ms) {
 // until nothing does. Answers how many changes there were since the action was begun (`begin`) or the last tick.
 const RESTLESS_MS = 150;
 let seenChanges = 0;
-const begin = (el = null) => { seenChanges = pulse(); watchRefusals(el); };
+const begin = (el = null) => { seenChanges = pulse(); watchRefusals(el); watchInputs(); };
 ph.tick = async () => {
-  for (const go of awaited) go();
+  for (const { go } of awaited) go();
   const end = performance.now() + RESTLESS_MS;
   const first = seenChanges;
   for (;;) {
@@ -36,18 +36,23 @@ ph.tick = async () => {
     if (seenChanges === before || performance.now() > end) return { changes: seenChanges - first, refused: refused() };
   }
 };
-// The same, asked for before an input is sent: it begins when the page has been given that input. An input that never
-// comes here (a frame or the browser itself took it) is not waited for any longer than until the next tick.
+// The same, asked for before an input is sent: it begins when the page has been given that input. Chrome gives a page
+// its input before anything else, so the input often overtakes the question: what came since the last look is kept. One
+// that never comes here (a frame or the browser itself took it) is waited for until the next tick, and no longer.
+const given = new Set();
 const awaited = new Set();
-ph.tickAfter = (kind) => new Promise((resolve) => {
-  const go = (event) => {
-    if (event && !event.isTrusted) return;
-    removeEventListener(kind, go, true);
-    awaited.delete(go);
-    resolve(ph.tick());
-  };
-  awaited.add(go);
-  addEventListener(kind, go, true);
+const onInput = ({ type, isTrusted }) => {
+  if (!isTrusted) return;
+  given.add(type);
+  for (const { kind, go } of awaited) if (kind === type) go();
+};
+function watchInputs() {
+  given.clear();
+  for (const kind of ["keyup", "mouseup"]) addEventListener(kind, onInput, true);
+}
+ph.tickAfter = (kind) => given.has(kind) ? ph.tick() : new Promise((resolve) => {
+  const waiting = { kind, go: () => { awaited.delete(waiting); resolve(ph.tick()); } };
+  awaited.add(waiting);
 });
 ph.page = () => ({ url: location.href, title: titleOf(document) });
 

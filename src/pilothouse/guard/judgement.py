@@ -6,6 +6,7 @@ then whether it may be written.
 """
 
 from collections.abc import Collection
+from functools import lru_cache
 
 import msgspec
 
@@ -76,6 +77,8 @@ class Judge:
         self._column = TEMPLATES[self.template]
         self.own_ports = own_ports
         self.keepers = keepers or Keepers()
+        # A call asks about the same place seven times and more. The rules of a judge never change.
+        self._standing = lru_cache(maxsize=2048)(self._stand)
 
     @property
     def hosts(self) -> Verdict:
@@ -91,8 +94,7 @@ class Judge:
             return self._act(None, place, access, risk, why, Decision("allow", self._by_template))
         if refused := self._never(place):
             return refused
-        rule = self.rules.of(place)
-        visit = self._visit(place, rule, "write = true" if access in (Access.WRITE, Access.SENSITIVE) else "")
+        rule, visit = self._standing(place, "write = true" if access in (Access.WRITE, Access.SENSITIVE) else "")
         if visit.verdict == "deny" or access in (Access.READ, Access.VISIT):
             return self._there(visit, access, risk, why)
         return self._act(rule, place, access, risk, why, visit)
@@ -140,6 +142,11 @@ class Judge:
                 "deny", "built in", why=why, line=_table(f"{place.scheme}:{place.host and f'//{place.host}'}")
             )
         return None
+
+    def _stand(self, place: Place, more: str) -> tuple[Rule | None, Decision]:
+        """The rule that a place has, and whether one may be there; `more` is what who wants to act needs besides."""
+        rule = self.rules.of(place)
+        return rule, self._visit(place, rule, more)
 
     def _visit(self, place: Place, rule: Rule | None, more: str) -> Decision:
         address = spelled_out(place.host) if place.is_web else None

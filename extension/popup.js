@@ -33,7 +33,7 @@ function show(told) {
   state = told;
   part('state').dataset.mode = state.mode;
   part('words').textContent = state.words;
-  part('next').textContent = state.next;
+  part('next').textContent = asked(state) + state.next;
   part('called').hidden = !state.paired;
   part('name').textContent = state.name;
   const isStopped = state.mode === 'stopped';
@@ -51,6 +51,12 @@ function show(told) {
     input.checked = input.value === state.share;
   }
   void showTab();
+}
+
+/** What waits for the person comes first. @param {State} state */
+function asked({ mode, waiting }) {
+  if (!waiting || !['on', 'active'].includes(mode)) return '';
+  return `${waiting === 1 ? 'A question waits' : `${waiting} questions wait`} for you: open the side panel. `;
 }
 
 /** @param {State} state */

@@ -97,12 +97,6 @@ function tabs(count) {
   return count === 1 ? '1 tab' : `${count} tabs`;
 }
 
-/** What waits for the person comes first. */
-function asked() {
-  if (!waiting) return '';
-  return `${waiting === 1 ? 'A question waits' : `${waiting} questions wait`} for you: open the side panel. `;
-}
-
 const ELSEWHERE =
   'If the daemon has another port now (“pilothouse extension list” says so), forget this pairing and pair again.';
 
@@ -116,10 +110,10 @@ const WORDS = {
         }
       : { words: 'Not paired', next: 'Run “pilothouse extension pair” in a terminal and type its code here.' },
   pairing: () => ({ words: 'Pairing…', next: '' }),
-  on: () => ({ words: 'Connected; no agent is at work', next: `${asked()}${tabs(sharedTabs().length)} shared.` }),
+  on: () => ({ words: 'Connected; no agent is at work', next: `${tabs(sharedTabs().length)} shared.` }),
   active: () => ({
     words: 'An agent is at work',
-    next: `${asked()}It holds ${tabs(attachedTabs().length)} of ${sharedTabs().length} shared.`,
+    next: `It holds ${tabs(attachedTabs().length)} of ${sharedTabs().length} shared.`,
   }),
   stopped: () => ({
     words: kept.stopped === 'bar' ? 'Stopped from Chrome’s debugging bar' : 'Stopped',

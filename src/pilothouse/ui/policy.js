@@ -4,11 +4,11 @@ import { button, chip, facts, fill, h, problem, refill } from './dom.js';
 import { VERDICTS, dated } from './format.js';
 
 const TEMPLATES = [
-  ['', 'as the kind of browser needs'],
-  ['sandbox', 'sandbox: everything, high risk asks'],
-  ['careful', 'careful: asks once per domain'],
-  ['locked', 'locked: only what a rule allows'],
-  ['readonly', 'readonly: nothing is changed'],
+  ['', 'by the kind of browser'],
+  ['sandbox', 'sandbox: high risk asks'],
+  ['careful', 'careful: each domain asks'],
+  ['locked', 'locked: by rules alone'],
+  ['readonly', 'readonly: no changes'],
 ];
 const MODES = [
   ['auto', 'auto: as the rules say'],

@@ -151,7 +151,7 @@ export function secretsView(house) {
       h(
         'p',
         { class: 'soft small' },
-        'Agents type them by name into their own domains. Nobody is shown a value, here neither.',
+        'Agents type them by name, into their own domains only. A value is never shown.',
       ),
     ),
     form(),

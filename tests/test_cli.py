@@ -320,6 +320,13 @@ def test_a_picture_is_saved_and_its_place_told(cli: CommandLine, site: PageServe
     assert list(tmp_path.glob("screenshot-*.jpeg")) == kept
 
 
+def test_json_is_all_that_is_printed_also_when_the_output_is_the_screen(cli: CommandLine, site: PageServer):
+    cli.text("navigate", site.url("small.html"))
+    told = json.loads(cli.run("get-page-text", "--json", "-o", "-").stdout)
+    assert (told["success"], told["text"].count("Small page")) == (True, 1)
+    assert cli.run("get-page-text", "-o", "-").stdout.count("Small page") == 1
+
+
 def test_a_place_that_cannot_be_written_to(cli: CommandLine, site: PageServer):
     cli.text("navigate", site.url("small.html"))
     told = cli.run("screenshot", "-o", "/nowhere/x.png")

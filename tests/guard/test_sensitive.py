@@ -327,7 +327,7 @@ def test_a_refusal_is_what_is_pressed():
 @pytest.mark.parametrize(
     "name",
     ["Submit payment", "Close my account", "Delete all", "Delete all messages", "Delete all files", "Remove all",
-     "Alle löschen", "Alle Nachrichten löschen", "Bid $100", "Bid 100 €", "Send 0.5 BTC", "Wipe device", "One-click order",
+     "Alle löschen", "Alle Nachrichten löschen", "Bid $100", "Bid 100 €", "Send 0.5 BTC", "Send US$5", "Tip CA$ 3", "Wipe device", "One-click order",
      "Konto schließen", "Tout supprimer", "全部删除"],
 )  # fmt: skip
 def test_what_costs_money_or_ends_all_of_something_is_asked_about(name: str):

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import socket
 from collections.abc import AsyncIterator
 
@@ -78,3 +79,16 @@ async def test_who_answers_nothing_and_who_cannot_be_connected_to(monkeypatch: p
             one.connect_ex(listener.getsockname())
         with pytest.raises(http.Unreachable, match=r"cannot be connected to in 0\.2 s"):
             await http.ask("GET", url, timeout_s=5)
+
+
+async def test_a_socket_that_dies_is_nobody_there_and_not_somebody_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system ends a connection whose packets nobody acknowledges by the same exception as a time that is over."""
+
+    async def dies(_: asyncio.StreamReader) -> http.Reply:
+        raise TimeoutError(errno.ETIMEDOUT, "Connection timed out")
+
+    monkeypatch.setattr(http, "_read", dies)
+    async with saying(b"") as url:
+        with pytest.raises(http.Unreachable, match="connection timed out") as told:
+            await http.ask("GET", url, timeout_s=5)
+    assert not isinstance(told.value, http.Late)

@@ -288,6 +288,19 @@ async def test_the_picker(here: Here, chrome: OwnChrome, panel: Dashboard, guest
     await chrome.close(page)
 
 
+async def test_an_agent_that_asks_to_be_shown_something(panel: Dashboard, guest: RestAgent, site: PageServer):
+    """Its tab may be behind others: the panel tells what is asked, and in which tab."""
+    await guest.do("new_tab", url=site.url("small.html"))
+    call = asyncio.create_task(guest.call("ask_user_to_pick", prompt="Which <b>one</b> is yours?"))
+    await panel.sees("Which <b>one</b> is yours?", "[aria-label='Point at something']")
+    await panel.sees("Click it in the tab “Small”", "[aria-label='Point at something']")
+    assert await panel.page.js("document.querySelector('[aria-label=Questions]').hidden")
+    await panel.press("I would rather not")
+    assert not (await call)["data"]["picked"]
+    await panel.page.until("!document.querySelector(\"[aria-label='Point at something']\")")
+    assert not await panel.page.js("document.querySelector('[aria-label=Questions]').hidden")
+
+
 async def test_the_badge_says_that_something_waits(here: Here, popup: Page, guest: RestAgent, site: PageServer):
     await guest.do("new_tab", url=site.url("small.html"))
     here.decide = asks_for_writes

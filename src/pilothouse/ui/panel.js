@@ -37,13 +37,16 @@ export function panel(house, wishes) {
   const mode = h('section', { class: 'card', 'aria-label': 'Mode' });
   const wrong = h('div', { 'aria-live': 'polite' });
   const cards = questionCards(house);
+  const questions = h('section', { 'aria-label': 'Questions' }, cards.node);
+  const points = h('div', { class: 'stack', 'aria-live': 'polite' }); // what agents want the person to point at
   const pick = picker(house.live, () => placeOf(store.sessions, state.name, front.target));
   const log = logList(store);
   const node = h(
     'main',
     { class: 'panel' },
     standing,
-    h('section', { 'aria-label': 'Questions' }, cards.node),
+    points,
+    questions,
     page,
     mode,
     pick.node,
@@ -68,6 +71,27 @@ export function panel(house, wishes) {
     );
     if (had && !act.contains(document.activeElement)) act.querySelector('button')?.focus();
     pick.node.hidden = !placeOf(store.sessions, state.name, front.target);
+    showPoints();
+  };
+  const showPoints = () => {
+    const asked = pointings(store.sessions, state.name);
+    refill(points, [asked, front.target], () =>
+      asked.map(({ session, tab }) =>
+        h(
+          'section',
+          { class: 'card', 'aria-label': 'Point at something' },
+          h('b', {}, 'An agent asks you to point at something: '),
+          tab.picking,
+          h(
+            'p',
+            { class: 'small soft' },
+            tab.target === front.target ? 'Click it in this page.' : `Click it in the tab “${tab.title || tab.url}”.`,
+          ),
+          button('I would rather not', () => void house.live.ask({ do: 'end_pick', session, tab: tab.name }).catch(() => {})),
+        ),
+      ),
+    );
+    questions.hidden = asked.length > 0 && store.pending.size === 0; // "nothing waits" would not be true
   };
   const showMode = async () => {
     fill(wrong);
@@ -139,6 +163,7 @@ export function panel(house, wishes) {
     }),
     store.on('policy', showRules),
     store.on('sessions', showState),
+    store.on('questions', showPoints),
   ];
   showState();
   return {
@@ -216,7 +241,7 @@ function ruleForm(house, host, done) {
 function logList(store) {
   let isDrawn = true;
   const list = new VirtualList({
-    height: 44,
+    height: 52,
     label: 'Activity',
     key: (one) => one.n,
     stamp: (/** @type {any} */ one) => String(one.after?.n ?? ''),
@@ -226,7 +251,7 @@ function logList(store) {
         { class: 'event', 'data-tone': outcome(entry).tone },
         h('span', { class: 'soft small when' }, clock(entry.time)),
         h('b', { class: 'mono one-line' }, nameOf(entry)),
-        h('span', { class: 'one-line grow' }, about(entry)),
+        h('span', { class: 'one-line about' }, about(entry)),
         outcome(entry).result,
       ),
   });
@@ -261,6 +286,15 @@ function placeOf(sessions, name, target) {
     if (tab) return { session: session.id, tab: tab.name };
   }
   return null;
+}
+
+/** Where agents ask the person to point at something, in the browser of that name.
+ * @param {import('./store.js').Session[]} sessions @param {string} name */
+function pointings(sessions, name) {
+  return sessions
+    .filter((one) => one.browser === 'extension' && one.profile === name)
+    .flatMap((one) => one.tabs.map((tab) => ({ session: one.id, tab })))
+    .filter(({ tab }) => tab.picking && !tab.picks_own);
 }
 
 /** @param {string} url */

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from pilothouse.browser import screencast
 from pilothouse.browser.screencast import Screencasts
+from pilothouse.browser.signal import Signal
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 from tests.promises import promise
@@ -39,6 +41,8 @@ class FakeTab:
 
     def __init__(self) -> None:
         self.channel = Channel()
+        self.document = object()
+        self.signal = Signal()
 
 
 def seen_by(casts: Screencasts, tab: FakeTab, left: list[object]) -> "asyncio.Task[Any]":
@@ -58,7 +62,23 @@ async def test_who_came_first_may_go_first():
     assert left == [tab]
 
 
-async def test_a_start_that_failed_is_tried_again_by_the_next():
+async def test_a_page_that_is_just_being_replaced_is_shown_when_its_successor_is_there():
+    casts, tab, left = Screencasts(), FakeTab(), list[object]()
+    tab.channel.fails = True
+    tab.channel.may_answer.set()
+    watching = seen_by(casts, tab, left)
+    while tab.channel.calls.count("Page.startScreencast") < 1:
+        await asyncio.sleep(0)
+    tab.channel.fails = False
+    tab.document = object()
+    tab.signal.stir()
+    (await asyncio.wait_for(watching, 5)).leave()
+    assert tab.channel.calls.count("Page.startScreencast") == 2
+
+
+async def test_a_start_that_failed_is_tried_again_by_the_next(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(screencast, "START_S", 0.0)
+    monkeypatch.setattr(screencast, "FIRST_S", 0.01)
     casts, tab, left = Screencasts(), FakeTab(), list[object]()
     tab.channel.fails = True
     tab.channel.may_answer.set()
@@ -69,7 +89,8 @@ async def test_a_start_that_failed_is_tried_again_by_the_next():
     assert tab.channel.calls.count("Page.startScreencast") == 2
 
 
-async def test_all_who_look_are_told_why_there_is_none():
+async def test_all_who_look_are_told_why_there_is_none(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(screencast, "START_S", 0.0)
     casts, tab = Screencasts(), FakeTab()
     tab.channel.fails = True
     tab.channel.may_answer.set()

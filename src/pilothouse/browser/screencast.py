@@ -95,11 +95,23 @@ class Screencast:
         options: dict[str, Any] = {"format": "jpeg", "quality": QUALITY, "maxWidth": MAX_SIDE, "maxHeight": MAX_SIDE}
         # A tab of the person's own Chrome has one already, and a second is refused (M).
         self.tab.channel.post("Page.stopScreencast", timeout=START_S)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + START_S
+        while refused := await self._refused(options):
+            if loop.time() >= end or self.tab.closed:
+                raise Failure("page_error", f"this tab cannot be shown: {refused}")
+        loop.call_later(FIRST_S, self._nudge)
+
+    async def _refused(self, options: dict[str, Any]) -> str:
+        """Why the browser shows nothing, told when it may be asked again: a page that is just being replaced has no
+        picture, its successor will have one."""
+        document = self.tab.document
         try:
             await self.tab.channel.send("Page.startScreencast", timeout=START_S, **options)
         except ProtocolError as error:
-            raise Failure("page_error", f"this tab cannot be shown: {error.reason}") from error
-        asyncio.get_running_loop().call_later(FIRST_S, self._nudge)
+            await self.tab.signal.until(lambda: self.tab.document is not document or self.tab.closed, FIRST_S)
+            return error.reason or "the browser refused"
+        return ""
 
     def _nudge(self) -> None:
         """Nothing has moved since: take the first picture ourselves."""

@@ -14,9 +14,11 @@ const HEADER = 'x-adi-debug-token';
 const MOST_LEFT = 5;
 
 /** As early as can be: the debugger is to be there before the answer. Chrome tells this of every page, and the rest only
- * of those that the person lets us see.
+ * of those that the person lets us see. Of a tab that is opened at its address it tells this last, after the answer (M).
  * @param {{tabId: number, frameId: number, url: string, timeStamp: number, documentLifecycle: string}} details */
 export function starting({ tabId, frameId, url, timeStamp, documentLifecycle }) {
+  const before = coming.get(tabId);
+  if (before?.requestId && plain(before.first) === plain(url)) return;
   if (frameId === 0 && documentLifecycle !== 'prerender' && isAllowed() && isWanted(url)) expect(tabId, url, timeStamp);
 }
 
@@ -36,7 +38,7 @@ export function requested({ tabId, requestId, method, url, timeStamp, documentLi
 /** @param {number} tabId @param {string} url @param {number} at */
 function expect(tabId, url, at) {
   const diary = diaryOf(tabId);
-  const one = { requestId: '', method: 'GET', url, at, diary, turned: false, loaderId: '', token: '' };
+  const one = { requestId: '', method: 'GET', url, first: url, at, diary, turned: false, loaderId: '', token: '' };
   coming.set(tabId, one);
   void listenTo(tabId);
   return one;

@@ -11,6 +11,7 @@ import { isOursAlone } from './debug-hold.js';
  * @property {string} requestId empty until it is asked for
  * @property {string} method
  * @property {string} url
+ * @property {string} first where its navigation began; a redirect may have led it on
  * @property {number} at
  * @property {Diary} diary
  * @property {boolean} turned its document has begun

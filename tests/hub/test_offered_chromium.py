@@ -71,6 +71,16 @@ async def test_a_page_with_a_token_is_offered_with_all_that_it_does(stage: Stage
     await stage.until(lambda: not stage.hub.tabs("local"), "it is gone with its tab")
 
 
+@pytest.mark.parametrize("address", ["http://shop.localhost:{port}/quiet", "http://localhost:{port}/proxy/shop/quiet"])
+async def test_a_tab_that_is_opened_at_its_address_is_offered(stage: Stage, address: str):
+    """As by a link with target=_blank or from another program. Chrome tells the extension of its navigation last."""
+    chrome = stage.person.chrome
+    url = address.format(port=stage.here.cocoons.proxy.port)
+    page = await chrome.page((await chrome.root.send("Target.createTarget", url=url))["targetId"])
+    await stage.offered("/quiet")
+    await chrome.close(page)
+
+
 async def test_a_tabs_first_page_may_begin_before_the_debugger_is_there(stage: Stage):
     """Then what it asked for is known without headers, but it is known."""
     _, tab = await stage.show("/shop")

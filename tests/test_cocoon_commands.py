@@ -133,4 +133,6 @@ def test_browser_debug(line: CommandLine):
     for kind in ("network", "console"):
         done = line.run("browser-debug", kind, "nothing", "--since", "5", "--json")
         assert json.loads(done.stdout)["error"]["code"] == "not_found"
-        assert "--limit" in line.text("browser-debug", kind, "--help")
+        told = line.text("browser-debug", kind, "--help")
+        assert "--limit" in told
+        assert f"browser-debug {kind} … --follow" in told

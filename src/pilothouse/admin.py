@@ -217,7 +217,7 @@ def browser_debug(action: str, arguments: tuple[str, ...]) -> int:
     from pilothouse.commands.call import main as call
 
     if action != "list-tabs" and set(arguments) & {"-h", "--help"}:
-        click.echo(f"`pilothouse browser-debug {action} … --follow` (-f) goes on with what comes, until the tab is gone.\n")
+        click.echo(f"`pilothouse browser-debug {action} … --follow` (-f) goes on until the tab is gone.\n")
     elif action != "list-tabs" and set(arguments) & set(offered.FOLLOW):
         return offered.main(_DEBUG_TOOLS[action], list(arguments))
     return call([_DEBUG_TOOLS[action], *arguments])

@@ -97,7 +97,7 @@ from pilothouse.providers.launch import Launcher
 from pilothouse.providers.link import Links
 from pilothouse.providers.relay import Relay
 from pilothouse.proxy.lines import Lines
-from pilothouse.reload import EVERY_S, follow_file
+from pilothouse.reload import EVERY_S, Followed
 from pilothouse.tool import Registry, declared
 from pilothouse.wheel import Wheel
 
@@ -137,11 +137,10 @@ def serve(
     os.umask(0o077)  # every folder and file that is made, by Chrome too, is this user's alone
     try:
         home = directory()
-        file_path = Path(config or os.path.join(home, "config.toml")).absolute()
-        read = partial(load, file_path, os.environ, flags)
+        followed = Followed(Path(config or os.path.join(home, "config.toml")).absolute())
+        read = partial(load, followed.path, os.environ, flags)
         settings = read()
-        rulebook = Rulebook(Path(home) / NAME)
-        rules = rulebook.read()  # with a policy that nobody can read, nothing runs
+        Rulebook(Path(home) / NAME).read()  # with a policy that nobody can read, nothing runs
         file = os.path.join(home, "daemon.log") if auto else ""
         log.set_up(settings.log, file=file, max_bytes=instance.LOG_MAX_BYTES)
         callers.check(settings.server)
@@ -156,10 +155,8 @@ def serve(
                 defaults=defaults,
                 linger_s=linger_s,
                 extras=extras,
-                file=file_path,
+                file=followed,
                 reread=read,
-                rulebook=rulebook,
-                rules=rules,
             )
             runner.run(house)
     except Failure as error:
@@ -177,13 +174,10 @@ async def run(
     defaults: Defaults,
     linger_s: float = 0,
     extras: Extras | None = None,
-    file: Path | None = None,
+    file: Followed | None = None,
     reread: Callable[[], Config] | None = None,
-    rulebook: Rulebook | None = None,
-    rules: Rules | None = None,
 ) -> None:
-    """The house, from the ground up and down again. `reread` gives what the file says now; `rules` are what the
-    rulebook said a moment ago."""
+    """The house, from the ground up and down again. `settings` are what the file said, `reread` gives what it says."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -194,11 +188,12 @@ async def run(
     keys.person()
     keys.look()
     own_ports = {port}
-    proxy = _Proxy(settings, file or home / "config.toml", keys, port)
+    proxy = _Proxy(settings, file.path if file else home / "config.toml", keys, port)
     keepers = Keepers()
     sluice = Sluice(settings.network.hosts, own_ports, keepers=keepers)
-    rulebook = rulebook or Rulebook(home / NAME)
-    policy = Policy(rules or rulebook.read(), own_ports=own_ports, keepers=keepers)
+    rulebook = Rulebook(home / NAME)
+    rules = Followed(rulebook.path)
+    policy = Policy(rulebook.read(), own_ports=own_ports, keepers=keepers)
     asking = settings.approvals
     approvals = Approvals(timeout_s=asking.timeout_s, client_answers=asking.client_answers)
     borders = Borders(policy.view, approvals.ask)
@@ -213,7 +208,7 @@ async def run(
     fixed = _fixed(home, vault, secrets, policy)
     pairing, links = Pairing(home), Links()
     links.expect({one.name: one.port for one in pairing.browsers()}, port)
-    profiles = Profiles(home, file)
+    profiles = Profiles(home, file.path if file else None)
     elsewhere = Elsewhere(secrets.written_out, holds=bool(settings.sluice.advertise))
     place_browsers = partial(_configure_elsewhere, elsewhere, keepers, settings.sluice)
     place_browsers(settings)
@@ -295,9 +290,9 @@ async def run(
         _announce(settings.server.host, port, str(home))
         if file and reread:
             following.append(
-                asyncio.create_task(follow_file(file, reread, partial(_apply, sessions, gate, pace, place_browsers)))
+                asyncio.create_task(file.follow(reread, partial(_apply, sessions, gate, pace, place_browsers)))
             )
-        following.append(asyncio.create_task(_follow_policy(rulebook, policy, audit)))
+        following.append(asyncio.create_task(_follow_policy(rules, rulebook, policy, audit)))
         following.append(asyncio.create_task(_follow_keys(keys)))
         await presence.until_over(linger_s)
     finally:
@@ -535,7 +530,7 @@ class _Pace:
         self._rates.per_minute = self._policy.requests_per_minute(per_minute, Limits().requests_per_minute)
 
 
-async def _follow_policy(rulebook: Rulebook, policy: Policy, audit: Audit) -> None:
+async def _follow_policy(file: Followed, rulebook: Rulebook, policy: Policy, audit: Audit) -> None:
     def taken(rules: Rules) -> None:
         """What a door wrote is in the log already, and holds."""
         if rules == policy.rules:
@@ -552,7 +547,7 @@ async def _follow_policy(rulebook: Rulebook, policy: Policy, audit: Audit) -> No
         policy.refuse(failure.message)
         audit.note("policy_not_taken_over", by="the file", why=failure.message)
 
-    await follow_file(rulebook.path, rulebook.read, taken, called="the policy", but="", refused=refused)
+    await file.follow(rulebook.read, taken, called="the policy", but="", refused=refused)
 
 
 def _apply(

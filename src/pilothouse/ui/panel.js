@@ -139,20 +139,24 @@ export function panel(house, wishes) {
     const { url } = front;
     const host = webHost(url);
     if (!host)
-      return void fill(
-        page,
+      return refill(page, '', () => [
         h('h2', {}, 'This page'),
         h('p', { class: 'soft small' }, 'Agents never work on pages of this kind.'),
-      );
+      ]);
     try {
       const told = await house.api.ask('POST', '/api/policy/test', {
         url: url.slice(0, 2000),
         browser: 'extension',
       });
       if (url !== front.url) return; // another page is in front by now
-      fill(page, h('h2', { class: 'one-line' }, host), says(told), ruleForm(house, host, showPage));
+      // What says the same stays as it is: a press of one of its buttons is not lost.
+      refill(page, [host, told.says], () => [
+        h('h2', { class: 'one-line' }, host),
+        says(told),
+        ruleForm(house, host, showPage),
+      ]);
     } catch (error) {
-      if (url === front.url) fill(page, problem(error));
+      if (url === front.url) refill(page, String(error), () => problem(error));
     }
   };
   const showRules = () => void Promise.all([showMode(), showPage()]);

@@ -14,11 +14,12 @@ const HEADER = 'x-adi-debug-token';
 const MOST_LEFT = 5;
 
 /** As early as can be: the debugger is to be there before the answer. Chrome tells this of every page, and the rest only
- * of those that the person lets us see. Of a tab that is opened at its address it tells this last, after the answer (M).
+ * of those that the person lets us see. Of a tab that is opened at its address it tells this last, after the answer, with
+ * the time at which it began (M).
  * @param {{tabId: number, frameId: number, url: string, timeStamp: number, documentLifecycle: string}} details */
 export function starting({ tabId, frameId, url, timeStamp, documentLifecycle }) {
   const before = coming.get(tabId);
-  if (before?.requestId && plain(before.first) === plain(url)) return;
+  if (before?.requestId && plain(before.first) === plain(url) && timeStamp <= before.at) return;
   if (frameId === 0 && documentLifecycle !== 'prerender' && isAllowed() && isWanted(url)) expect(tabId, url, timeStamp);
 }
 

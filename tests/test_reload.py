@@ -1,50 +1,52 @@
-"""D01, E07: a file that is followed: no change is missed, however soon after the first reading it comes."""
+"""The configuration file while the daemon runs."""
 
-import asyncio
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from pilothouse import reload
-from pilothouse.errors import Failure
-from pilothouse.reload import Followed
+from tests.mcp_line import LineClient
+from tests.processes import PILOTHOUSE, Process, wait_until
 from tests.promises import promise
 
-pytestmark = promise("D01")
+pytestmark = promise("E09")
 
 
-@pytest.fixture(autouse=True)
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reload, "EVERY_S", 0.001)
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    tmp_path.chmod(0o700)
+    return tmp_path
 
 
-async def test_what_is_written_between_the_first_reading_and_the_following_is_noticed(tmp_path: Path):
-    path = tmp_path / "policy.toml"
-    path.write_text("one")
-    followed = Followed(path)
-    assert path.read_text() == "one"  # as the house is built
-    path.write_text("another")  # while it is still being built
-    heard: asyncio.Queue[str] = asyncio.Queue()
-    following = asyncio.create_task(followed.follow(path.read_text, heard.put_nowait))
-    assert await asyncio.wait_for(heard.get(), 5) == "another"
-    path.write_text("and more")
-    assert await asyncio.wait_for(heard.get(), 5) == "and more"
-    following.cancel()
+@pytest.fixture
+def daemon(home: Path) -> Iterator[Process]:
+    process = Process("serve", home=home)
+    process.read()
+    yield process
+    process.process.terminate()
+    process.wait()
+    process.end()
 
 
-async def test_a_text_that_is_not_taken_is_told_and_the_next_one_is_read(tmp_path: Path):
-    path = tmp_path / "policy.toml"
-    followed = Followed(path)
-    path.write_text("wrong")
-    heard: asyncio.Queue[object] = asyncio.Queue()
+def write(home: Path, text: str) -> None:
+    draft = home / "draft"
+    draft.write_text(text)
+    os.replace(draft, home / "config.toml")
 
-    def read() -> str:
-        if (text := path.read_text()) == "wrong":
-            raise Failure("bad_request", "it is wrong")
-        return text
 
-    following = asyncio.create_task(followed.follow(read, heard.put_nowait, refused=heard.put_nowait))
-    assert isinstance(await asyncio.wait_for(heard.get(), 5), Failure)
-    path.write_text("mended")
-    assert await asyncio.wait_for(heard.get(), 5) == "mended"
-    following.cancel()
+def test_limits_are_taken_over_and_mistakes_are_told(home: Path, daemon: Process):
+    client = LineClient([PILOTHOUSE, "mcp"], env={"PILOTHOUSE_HOME": str(home)})
+    try:
+        client.initialize()
+        assert client.call("open_session").ok
+        write(home, "[limits]\nsessions = 1\n")
+        wait_until(lambda: any("was read again" in line for line in daemon.errors))
+        refused = client.call("open_session")
+        assert refused.error == "over_limit"
+        assert "10 sessions" not in refused.text  # the limit it began with
+        write(home, "[limits]\nsessions = 'many'\n")
+        wait_until(lambda: any("stays as it was" in line for line in daemon.errors))
+        assert client.call("open_session").error == "over_limit"
+    finally:
+        client.close()

@@ -140,7 +140,9 @@ def serve(
         followed = Followed(Path(config or os.path.join(home, "config.toml")).absolute())
         read = partial(load, followed.path, os.environ, flags)
         settings = read()
-        Rulebook(Path(home) / NAME).read()  # with a policy that nobody can read, nothing runs
+        rulebook = Rulebook(Path(home) / NAME)
+        policy_file = Followed(rulebook.path)
+        rules = rulebook.read()  # with a policy that nobody can read, nothing runs
         file = os.path.join(home, "daemon.log") if auto else ""
         log.set_up(settings.log, file=file, max_bytes=instance.LOG_MAX_BYTES)
         callers.check(settings.server)
@@ -157,6 +159,8 @@ def serve(
                 extras=extras,
                 file=followed,
                 reread=read,
+                policy_file=policy_file,
+                rules=rules,
             )
             runner.run(house)
     except Failure as error:
@@ -176,8 +180,11 @@ async def run(
     extras: Extras | None = None,
     file: Followed | None = None,
     reread: Callable[[], Config] | None = None,
+    policy_file: Followed | None = None,
+    rules: Rules | None = None,
 ) -> None:
-    """The house, from the ground up and down again. `settings` are what the file said, `reread` gives what it says."""
+    """The house, from the ground up and down again. `settings` and `rules` are what the files said; `reread` gives what
+    the first says now."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -192,8 +199,8 @@ async def run(
     keepers = Keepers()
     sluice = Sluice(settings.network.hosts, own_ports, keepers=keepers)
     rulebook = Rulebook(home / NAME)
-    rules = Followed(rulebook.path)
-    policy = Policy(rulebook.read(), own_ports=own_ports, keepers=keepers)
+    policy_file = policy_file or Followed(rulebook.path)
+    policy = Policy(rules or rulebook.read(), own_ports=own_ports, keepers=keepers)
     asking = settings.approvals
     approvals = Approvals(timeout_s=asking.timeout_s, client_answers=asking.client_answers)
     borders = Borders(policy.view, approvals.ask)
@@ -292,7 +299,7 @@ async def run(
             following.append(
                 asyncio.create_task(file.follow(reread, partial(_apply, sessions, gate, pace, place_browsers)))
             )
-        following.append(asyncio.create_task(_follow_policy(rules, rulebook, policy, audit)))
+        following.append(asyncio.create_task(_follow_policy(policy_file, rulebook, policy, audit)))
         following.append(asyncio.create_task(_follow_keys(keys)))
         await presence.until_over(linger_s)
     finally:

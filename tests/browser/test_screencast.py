@@ -76,6 +76,24 @@ async def test_a_page_that_is_just_being_replaced_is_shown_when_its_successor_is
     assert tab.channel.calls.count("Page.startScreencast") == 2
 
 
+async def test_who_leaves_while_it_is_tried_leaves_nothing_behind():
+    casts, tab, left = Screencasts(), FakeTab(), list[object]()
+    tab.channel.fails = True
+    tab.channel.may_answer.set()
+    watching = seen_by(casts, tab, left)
+    while tab.channel.calls.count("Page.startScreencast") < 1:
+        await asyncio.sleep(0)
+    watching.cancel()
+    await asyncio.wait([watching], timeout=5)
+    assert left == [tab]
+    calls = list(tab.channel.calls)
+    tab.document = object()
+    tab.signal.stir()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert tab.channel.calls == calls
+
+
 async def test_a_start_that_failed_is_tried_again_by_the_next(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(screencast, "START_S", 0.0)
     monkeypatch.setattr(screencast, "FIRST_S", 0.01)

@@ -1,11 +1,15 @@
 """After an action the page is whole: nothing half-made is ever shown, and nothing is waited for in vain."""
 
+import asyncio
 import time
 
 import pytest
 
+from pilothouse.browser.input import stroke
+from pilothouse.browser.keys import strokes
 from pilothouse.browser.settle import REQUESTS_S
 from tests.browser.looking import look, put
+from tests.browser.test_memory import session_of
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -183,3 +187,26 @@ async def test_a_request_that_outlasts_the_patience_is_told(agent: Agent, site: 
     await agent.call("wait_for", idle=True)
     assert await agent.js("document.title") == "Done"
     assert "still open" not in await agent.text("click", target="body")
+
+
+async def test_an_input_that_overtakes_the_question_for_the_turns_after_it_is_not_waited_for(
+    agent: Agent, site: PageServer
+) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    tab = session_of(agent).tabs[0]
+    world = tab.frames.main.world
+    assert world
+    await world.call("focusAim", {})
+    await stroke(tab, strokes("a"))  # the page has it before it is asked
+    assert (await world.call("tickAfter", "keyup", timeout=5))["refused"] == []
+    await world.call("focusAim", {})  # what came before a look is no answer to what comes after
+    waiting = asyncio.create_task(world.call("tickAfter", "keyup", timeout=5))
+    await world.call("page")
+    assert not waiting.done()
+    await stroke(tab, strokes("a"))
+    await waiting
+    await agent.js("document.open(); document.write('<p>anew'); document.close(); return 0")
+    waiting = asyncio.create_task(world.call("tickAfter", "keyup", timeout=5))
+    await world.call("page")
+    await stroke(tab, strokes("a"))
+    await waiting

@@ -83,6 +83,8 @@ class Screencast:
             return
         self._deaf()
         self._on_end()
+        if self._starting:
+            self._starting.cancel()  # it may still be trying: nothing is started behind the stop
         if not self.tab.closed:
             self._unwatched(self.tab)
 
@@ -93,8 +95,6 @@ class Screencast:
 
     async def _start(self) -> None:
         options: dict[str, Any] = {"format": "jpeg", "quality": QUALITY, "maxWidth": MAX_SIDE, "maxHeight": MAX_SIDE}
-        # A tab of the person's own Chrome has one already, and a second is refused (M).
-        self.tab.channel.post("Page.stopScreencast", timeout=START_S)
         loop = asyncio.get_running_loop()
         end = loop.time() + START_S
         while refused := await self._refused(options):
@@ -106,6 +106,8 @@ class Screencast:
         """Why the browser shows nothing, told when it may be asked again: a page that is just being replaced has no
         picture, its successor will have one."""
         document = self.tab.document
+        # A tab of the person's own Chrome has one already, and a second is refused (M).
+        self.tab.channel.post("Page.stopScreencast", timeout=START_S)
         try:
             await self.tab.channel.send("Page.startScreencast", timeout=START_S, **options)
         except ProtocolError as error:

@@ -21,6 +21,7 @@ from pilothouse.tool import Access
 _ORDER: dict[str, int] = {"allow": 0, "ask": 1, "deny": 2}
 _MODES = ("auto", "ask", "readonly")
 _RISKS = ("none", "low", "medium", "high")
+_LONGEST_NAME = 253  # of DNS; an address may hold anything, and what is longer is not worth remembering
 ISOLATED = "isolated"
 STORES = ("chromewebstore.google.com", "microsoftedge.microsoft.com", "addons.opera.com")
 KEPT = "is where browsers elsewhere are had from, which only a rule for that very host and port opens"
@@ -78,7 +79,7 @@ class Judge:
         self.own_ports = own_ports
         self.keepers = keepers or Keepers()
         # A call asks about the same place seven times and more. The rules of a judge never change.
-        self._standing = lru_cache(maxsize=2048)(self._stand)
+        self._remembered = lru_cache(maxsize=2048)(self._stand)
 
     @property
     def hosts(self) -> Verdict:
@@ -94,7 +95,8 @@ class Judge:
             return self._act(None, place, access, risk, why, Decision("allow", self._by_template))
         if refused := self._never(place):
             return refused
-        rule, visit = self._standing(place, "write = true" if access in (Access.WRITE, Access.SENSITIVE) else "")
+        stand = self._remembered if len(place.host) <= _LONGEST_NAME else self._stand
+        rule, visit = stand(place, "write = true" if access in (Access.WRITE, Access.SENSITIVE) else "")
         if visit.verdict == "deny" or access in (Access.READ, Access.VISIT):
             return self._there(visit, access, risk, why)
         return self._act(rule, place, access, risk, why, visit)

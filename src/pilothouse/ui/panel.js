@@ -75,22 +75,24 @@ export function panel(house, wishes) {
   };
   const showPoints = () => {
     const asked = pointings(store.sessions, state.name);
-    refill(points, [asked, front.target], () =>
+    const places = asked.map(({ tab }) =>
+      tab.target === front.target ? 'Click it in this page.' : `Click it in the tab “${tab.title || tab.url}”.`,
+    );
+    // A page may change its title all the time: the card stays, and a press of its button is not lost.
+    const shown = asked.map(({ session, tab }) => [session, tab.name, tab.picking]);
+    refill(points, shown, () =>
       asked.map(({ session, tab }) =>
         h(
           'section',
           { class: 'card', 'aria-label': 'Point at something' },
           h('b', {}, 'An agent asks you to point at something: '),
           tab.picking,
-          h(
-            'p',
-            { class: 'small soft' },
-            tab.target === front.target ? 'Click it in this page.' : `Click it in the tab “${tab.title || tab.url}”.`,
-          ),
+          h('p', { class: 'small soft where' }),
           button('I would rather not', () => void house.live.ask({ do: 'end_pick', session, tab: tab.name }).catch(() => {})),
         ),
       ),
     );
+    points.querySelectorAll('.where').forEach((node, index) => refill(node, places[index], () => places[index]));
     questions.hidden = asked.length > 0 && store.pending.size === 0; // "nothing waits" would not be true
   };
   const showMode = async () => {
@@ -163,7 +165,9 @@ export function panel(house, wishes) {
   const ends = [
     store.on('connection', () => {
       showState();
-      if (store.connection === 'live') showRules();
+      if (store.connection !== 'live') return;
+      refill(page, 'anew', () => []); // with what went wrong before
+      showRules();
     }),
     store.on('policy', showRules),
     store.on('sessions', showState),
@@ -217,6 +221,7 @@ function says(told) {
 function ruleForm(house, host, done) {
   const wrong = h('div', {});
   const set = async (/** @type {any} */ rule) => {
+    fill(wrong);
     try {
       if (rule) await house.api.ask('POST', '/api/policy/rules', { host, ...rule });
       else await house.api.ask('DELETE', `/api/policy/rules?host=${encodeURIComponent(host)}`);

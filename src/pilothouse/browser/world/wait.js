@@ -46,11 +46,13 @@ const onInput = ({ type, isTrusted }) => {
   given.add(type);
   for (const { kind, go } of awaited) if (kind === type) go();
 };
+const hearInputs = () => { for (const kind of ["keyup", "mouseup"]) addEventListener(kind, onInput, true); };
 function watchInputs() {
   given.clear();
-  for (const kind of ["keyup", "mouseup"]) addEventListener(kind, onInput, true);
+  hearInputs();
 }
 ph.tickAfter = (kind) => given.has(kind) ? ph.tick() : new Promise((resolve) => {
+  hearInputs();  // again: a document that script has opened anew has lost its listeners
   const waiting = { kind, go: () => { awaited.delete(waiting); resolve(ph.tick()); } };
   awaited.add(waiting);
 });

@@ -159,6 +159,8 @@ class Bridge:
         self._arrival: socket | str = ""
         self._arriving = False
         self._wake, self._waker = os.pipe()
+        self._out = poll()
+        self._out.register(1, POLLOUT)
         self._way = Way(home)
 
         self._from_client = Lines(MAX_LINE_BYTES)
@@ -244,6 +246,11 @@ class Bridge:
                 if method == "initialize":
                     self._initialize = line
 
+    def _pass_on(self) -> None:
+        """As much as the client takes at once."""
+        while self._to_client and not self._client_gone and (ready := self._out.poll(0)):
+            self._write_client(ready[0][1])
+
     def _write_client(self, event: int) -> None:
         if event & (POLLERR | POLLHUP | POLLNVAL):
             self._client_done = self._client_gone = True
@@ -278,25 +285,30 @@ class Bridge:
         if not chunk:
             self._lost()
             return
-        for line in self._from_daemon.feed(chunk):
+        lines = self._from_daemon.feed(chunk)
+        if self._swallow:
+            lines = [line for line in lines if not self._swallowed(line)]
+        self._to_client += b"".join(lines)
+        self._pass_on()  # before the notes, which take the longer the more there is to read
+        for line in lines:
             self._settle(line)
 
-    def _settle(self, line: bytes) -> None:
-        """Pass a message on, and strike what it answers off the list."""
-        import json
+    def _swallowed(self, line: bytes) -> bool:
+        """Whether it answers the `initialize` that we repeated: the client has had its answer long ago."""
+        if not self._swallow or _answered(_loads(line)) != self._swallow:
+            return False
+        self._swallow = ""
+        self._to_daemon += self._initialized
+        self._deliver()
+        return True
 
+    def _settle(self, line: bytes) -> None:
+        """Strike what a message answers off the list."""
         message = _loads(line)
-        key = json.dumps(message.get("id")) if "id" in message and "method" not in message else ""
-        if key and key == self._swallow:
-            self._swallow = ""
-            self._to_daemon += self._initialized
-            self._deliver()
-            return
-        if self._pending.pop(key, "") == "initialize":
+        if self._pending.pop(_answered(message), "") == "initialize":
             self._retried = False
             if "error" in message:  # few clients show why it was refused
                 _warn(str(_tree(message["error"]).get("message")))
-        self._to_client += line
 
     def _write_daemon(self) -> None:
         if self._link is None or not self._to_daemon:
@@ -437,6 +449,13 @@ def _loads(line: bytes) -> dict[str, Any]:
         return _tree(json.loads(line))
     except (ValueError, RecursionError):
         return {}
+
+
+def _answered(message: dict[str, Any]) -> str:
+    """The id of the request that it answers, as JSON; empty if it is no answer."""
+    import json
+
+    return json.dumps(message["id"]) if "id" in message and "method" not in message else ""
 
 
 def _tree(value: Any) -> dict[str, Any]:

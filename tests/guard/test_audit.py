@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from pilothouse.errors import Failure
-from pilothouse.guard import audit as module
-from pilothouse.guard import chain
+from pilothouse.guard import chain, syncing
 from pilothouse.guard.audit import NAME, Audit
 from pilothouse.guard.policy import Question
 from pilothouse.tool import Access
@@ -99,7 +98,7 @@ async def test_what_is_looked_for_is_written(log: Audit):
 
 async def test_actions_are_on_the_disk_first_and_reads_do_not_wait(log: Audit, monkeypatch: pytest.MonkeyPatch):
     synced: list[int] = []
-    monkeypatch.setattr(module, "_sync", synced.append)
+    monkeypatch.setattr(syncing, "to_disk", synced.append)
     await log.before(question(Access.READ))
     await log.before(question(Access.VISIT))
     assert not synced
@@ -110,7 +109,7 @@ async def test_actions_are_on_the_disk_first_and_reads_do_not_wait(log: Audit, m
 
 async def test_actions_that_come_together_share_a_sync(log: Audit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     synced: list[int] = []
-    monkeypatch.setattr(module, "_sync", synced.append)
+    monkeypatch.setattr(syncing, "to_disk", synced.append)
     numbers = await asyncio.gather(*(log.before(question()) for _ in range(20)))
     assert sorted(numbers) == numbers
     assert len(synced) < 5
@@ -140,7 +139,7 @@ async def test_failing_sync_refuses_the_action(log: Audit, monkeypatch: pytest.M
     def fail(_: int) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(module, "_sync", fail)
+    monkeypatch.setattr(syncing, "to_disk", fail)
     with pytest.raises(Failure, match="Input/output error"):
         await log.before(question())
 

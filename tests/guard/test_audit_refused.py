@@ -15,7 +15,7 @@ import pytest
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard import audit as module
-from pilothouse.guard import chain
+from pilothouse.guard import chain, syncing
 from pilothouse.guard.audit import MAX_LATE, MAX_LINE_BYTES, NAME, Audit
 from pilothouse.guard.policy import Aim, Approved, Decision, Policy, Question
 from pilothouse.guard.rates import Rates
@@ -72,7 +72,7 @@ async def test_what_was_refused_has_one_line(log: Audit, tmp_path: Path):
 
 async def test_notes_and_decrees(log: Audit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     synced: list[int] = []
-    monkeypatch.setattr(module, "_sync", synced.append)
+    monkeypatch.setattr(syncing, "to_disk", synced.append)
     log.note("wrong_door", key="agent:default", path="/api/policy", password="hunter2")
     assert not synced
     await log.decree("answered", id="q1", verdict="allow")
@@ -155,7 +155,7 @@ _CONDITION = """
 import asyncio, os, resource, subprocess, sys
 from pathlib import Path
 from pilothouse.errors import Failure
-from pilothouse.guard import chain
+from pilothouse.guard import chain, syncing
 from pilothouse.guard.audit import NAME, Audit
 from pilothouse.guard.policy import Question
 from pilothouse.tool import Access

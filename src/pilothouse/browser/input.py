@@ -108,7 +108,7 @@ async def click(
 ) -> Aim:
     where = await aim(tab, element)
     mark = Mark(tab, element.frame)
-    ahead = await turn_ahead(mark, "mouseup") if count == 1 else None
+    ahead = turn_ahead(mark, "mouseup") if count == 1 else None
     await press(tab, where, button=button, count=count, modifiers=modifiers)
     await settle(tab, mark, ahead=ahead)
     return where
@@ -179,7 +179,7 @@ async def press_key(tab: Tab, combination: str, count: int = 1, frame: Frame | N
         count = await _press_each(tab, held, strokes, count)
     else:
         events = [one for _ in range(count) for one in strokes]
-        ahead = await turn_ahead(mark, "keyup") if len(events) == _ONE_KEY else None
+        ahead = turn_ahead(mark, "keyup") if len(events) == _ONE_KEY else None
         await stroke(tab, events)
     await settle(tab, mark, ahead=ahead)
     return count

@@ -20,6 +20,7 @@ class Pipe(asyncio.Protocol):
             transport_socket.setsockopt(socket.SOL_SOCKET, option, _BUFFER_BYTES)
         self._socket = transport_socket
         self._chunks: list[bytes] = []
+        self._outgoing: list[bytes] = []
         self._size = 0
         self._transport: asyncio.Transport | None = None
         self._on_frame: Callable[[bytes], None] = lambda frame: None
@@ -57,8 +58,15 @@ class Pipe(asyncio.Protocol):
         self._end(str(exc) if exc else "the browser closed its end")
 
     def send(self, frame: bytes, timeout: float = 0) -> None:
+        """What is sent in one turn of the loop travels together: every write wakes the browser (M: 60 µs each)."""
+        if not self._outgoing:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._outgoing += (frame, b"\0")
+
+    def _flush(self) -> None:
+        frames, self._outgoing = self._outgoing, []
         if self._transport is not None:
-            self._transport.write(frame + b"\0")
+            self._transport.write(b"".join(frames))
 
     async def close(self) -> None:
         self._end("closed")

@@ -1,9 +1,8 @@
 """The log of what was done: one line before an action, one after, each bound to the line before it by a hash.
 
-Above: the gate writes, `pilothouse log` reads (chain.py verifies). Below: policy (the question), redact, errors.
+Above: the gate writes, `pilothouse log` reads (chain.py verifies). Below: policy (the question), redact, syncing.
 Lines are written in order on the event loop (3 µs); an action that changes something then waits until its line is
-on the disk, in a thread (M: 0.27 ms there, 0.14 ms here, but a slow disk must not stop other sessions). What only
-reads does not wait: its lines survive a crash of ours, not of the machine.
+on the disk. What only reads does not wait: its lines survive a crash of ours, not of the machine.
 """
 
 import asyncio
@@ -11,7 +10,6 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +23,7 @@ from pilothouse.guard import chain
 from pilothouse.guard.policy import Aim, Approved, Decision, Question
 from pilothouse.guard.redact import for_log, for_log_tree
 from pilothouse.guard.secrets import named
+from pilothouse.guard.syncing import Syncer, to_disk
 from pilothouse.tool import Access
 
 NAME = "audit.jsonl"
@@ -44,7 +43,6 @@ _SYNCED = {Access.WRITE, Access.SENSITIVE}
 # What goes into a page may be a password, and a ref like `e12` or a selector does not tell: its length has to do.
 _TYPED = {"text", "value", "data"}
 _PROXIES = {"proxy", "proxy_server"}
-_sync = getattr(os, "fdatasync", os.fsync)  # macOS and Windows have no fdatasync
 
 
 def fault(home: Path) -> str:
@@ -76,8 +74,7 @@ class Audit:
         self._file = -1
         self._synced = 0
         self._syncing = asyncio.Lock()
-        # One worker, so that a file is closed only after the syncs that were asked for before.
-        self._worker = ThreadPoolExecutor(1, "audit")
+        self._syncer = Syncer()
         try:
             self._open()
         except OSError as error:
@@ -145,8 +142,8 @@ class Audit:
         return self._number
 
     def close(self) -> None:
-        self._worker.submit(os.close, self._file)
-        self._worker.shutdown()
+        self._syncer.close_file(self._file)
+        self._syncer.end()
 
     def _record_or_keep(self, fields: dict[str, Any]) -> None:
         """Of what is past or will not be: a full disk is no error here. The line waits, and goes before the next."""
@@ -225,7 +222,7 @@ class Audit:
                 return
             last = self._number
             try:
-                await asyncio.get_running_loop().run_in_executor(self._worker, _sync, self._file)
+                await self._syncer.sync(self._file)
             except OSError as error:
                 raise _unwritable(self._path, error) from None
             self._synced = last
@@ -248,7 +245,7 @@ class Audit:
         self._append({"event": "torn", "bytes": torn_bytes})
 
     def _rotate(self) -> None:
-        _sync(self._file)
+        to_disk(self._file)
         with suppress(FileNotFoundError):  # renamed by an attempt that then could not open the new file
             os.rename(self._path, chain.rotated_name(self._path, self._number))
         self._reopen()
@@ -257,7 +254,7 @@ class Audit:
     def _reopen(self) -> None:
         """A new file in the old one's place, which was rotated away or deleted under our hands (verify will tell)."""
         old, self._file = self._file, os.open(self._path, _FLAGS, 0o600)
-        self._worker.submit(os.close, old)
+        self._syncer.close_file(old)
         self._size = os.fstat(self._file).st_size
 
     def _drop_old(self) -> None:
@@ -270,7 +267,7 @@ class Audit:
                 return  # a later one may not go before it: what is left must be one piece
             last = chain.last_of(path)
             self._append({"event": "dropped", "file": path.name, "last": last.number, "digest": last.digest})
-            _sync(self._file)
+            to_disk(self._file)
             with suppress(OSError):  # it will be tried again; that it is too old is no reason to do nothing
                 path.unlink()
 

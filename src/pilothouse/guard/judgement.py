@@ -65,6 +65,17 @@ def is_sensitive(access: Access, risk: Risk) -> bool:
     return access is Access.SENSITIVE or (access is Access.WRITE and _RISKS.index(risk) >= 2)
 
 
+@lru_cache(maxsize=2048)
+def _nature(host: str) -> tuple[str, bool]:
+    """Of a host by itself: why no page may ever reach it, and whether it is this machine."""
+    address = literal(host)
+    if is_metadata_name(host):
+        return f"{host} is a cloud metadata service", False
+    if address is None:
+        return "", is_local_name(host)
+    return forbidden(address), is_loopback(address)
+
+
 class Judge:
     """The rules as one kind of browser in one mode sees them. `own_ports` are never reached, `keepers` if named."""
 
@@ -115,15 +126,13 @@ class Judge:
     def _never(self, place: Place) -> Decision | None:
         if not place.is_web:
             return self._scheme(place)
-        host, address = place.host, literal(place.host)
+        host = place.host
         if self._is_the_persons and host.rstrip(".") in STORES:  # the extension refuses it, whatever we say
             return _never("shops of extensions are never opened in the person's own Chrome")
-        if is_metadata_name(host):
-            return _never(f"{host} is a cloud metadata service")
-        if address is not None and (why := forbidden(address)):
+        why, is_here = (_nature if len(host) <= _LONGEST_NAME else _nature.__wrapped__)(host)
+        if why:
             return _never(why)
-        local = is_local_name(host) or (address is not None and is_loopback(address))
-        if local and place.port in self.own_ports:
+        if is_here and place.port in self.own_ports:
             return _never(f"{place.domain} is Pilothouse itself")
         keeper = self.keepers.called(host, place.port)
         return None if keeper is None or self.opens(keeper) else _kept(place, keeper)

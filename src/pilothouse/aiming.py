@@ -19,9 +19,8 @@ _CLICKS = {"click", "double_click", "right_click", "click_ref"}
 _VALUES = {"text", "values", "fields"}  # a tool that takes one of these fills, the others press
 
 
-def spelled(tool: Tool, args: Any) -> Any:
+def spelled(how: Pointing | None, args: Any) -> Any:
     """A key in its one spelling: so it is judged, remembered when it was denied, logged and pressed."""
-    how = pointing(tool, args)
     return msgspec.structs.replace(args, key=keys.named(args.key)) if how and how.keys else args
 
 
@@ -53,11 +52,8 @@ def _handing(given: dict[str, Any], targets: tuple[Target, ...]) -> Pointing | N
     return Pointing(targets, script=True) if targets else None
 
 
-async def aimed(tab: Tab, tool: Tool, args: msgspec.Struct, *, at_once: bool) -> Held | None:
+async def aimed(tab: Tab, tool: Tool, how: Pointing, *, at_once: bool) -> Held:
     """What the call points at, found and held for the tool that will run. `at_once`: as far as is known, it may."""
-    how = pointing(tool, args)
-    if how is None:
-        return None
     held = Held(msgspec.structs.replace(how, clicks=at_once and tool.name in _CLICKS))
     await held.look(tab)
     return held

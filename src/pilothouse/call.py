@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.browser.aim import Held
+from pilothouse.browser.aim import Held, Pointing
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
 from pilothouse.guard.policy import Approved, Decision, Question
@@ -80,6 +80,7 @@ class Visit:
         self.approved: list[Approved] = []
         self.record = 0
         self.hidden: frozenset[str] = frozenset()  # tabs at pages that may not be read
+        self.pointing: Pointing | None = None  # how it points at a page
         self.held: Held | None = None
         self.acting = False  # its tool has begun
         self.touches: tuple[str, ...] = ()  # places beside the page that the call changes or reads

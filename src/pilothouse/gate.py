@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.aiming import spelled
+from pilothouse.aiming import pointing, spelled
 from pilothouse.browser.again import AGAIN
 from pilothouse.browser.lifecycle import OwnBrowsers
 from pilothouse.browser.locate import HELD
@@ -114,7 +114,9 @@ class Gate:
     async def _walk(self, visit: Visit) -> Answer:
         call = visit.call
         visit.tool = tool = self._found(call)
-        args = spelled(tool, self._addresses(tool, _parsed(tool, call.args)))
+        args = self._addresses(tool, _parsed(tool, call.args))
+        visit.pointing = pointing(tool, args)
+        args = spelled(visit.pointing, args)
         if tool.runner_name:
             self._check_steps(args)
         place = await self._placed(visit, args)

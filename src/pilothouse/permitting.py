@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.aiming import aimed, as_aims, pointing
+from pilothouse.aiming import aimed, as_aims
 from pilothouse.browser.aim import Sight
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
@@ -87,15 +87,15 @@ class Permits:
         if tab is None or session is None or not self._policy.wants_aims(session.options.browser, session.options.mode):
             return False
         await self._timing.bounded(visit, args, self._look(visit, tab, args, at_once=at_once))
-        return visit.held is not None
+        return visit.held is not None and bool(visit.held.sights)
 
     async def _look(self, visit: Visit, tab: Tab, args: msgspec.Struct, *, at_once: bool) -> None:
         assert visit.tool
-        if pointing(visit.tool, args) is None:
+        if visit.pointing is None:
             return
         if visit.tool.live:
             await tab.ready(self._timing.left_s(visit, args))
-        visit.held = await aimed(tab, visit.tool, args, at_once=at_once)
+        visit.held = await aimed(tab, visit.tool, visit.pointing, at_once=at_once)
 
     def _question(self, visit: Visit, args: msgspec.Struct) -> Question:
         assert visit.tool
@@ -114,7 +114,7 @@ class Permits:
             tab=tab.name if tab else "",
             document=tab.document.loader_id if tab else "",
             aims=aims,
-            presses=not visit.held or visit.held.pointing.presses,
+            presses=not visit.pointing or visit.pointing.presses,
         )
 
     def _check_frames(self, visit: Visit, question: Question) -> None:

@@ -14,6 +14,7 @@ import msgspec
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.input import CHECK_TIMEOUT_S, MOMENT_S, node_in, owner_in, raise_if_unfit
 from pilothouse.browser.locate import Element, Spot, find
+from pilothouse.browser.settle import Ahead, turn_ahead
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import World
 from pilothouse.errors import Failure
@@ -67,6 +68,7 @@ class Held:
         self._seal = ""  # of the point or the focus
         self._enter_seal = ""
         self._looked_at = 0.0
+        self._ahead: Ahead | None = None
         self._dialog: object = None
         self._chooser: object = None
 
@@ -90,6 +92,11 @@ class Held:
         seal, now = (self._seal, answer["seal"]) if pointing.keys else (self._enter_seal, answer["enterSeal"])
         if seal != now:
             raise _changed("what has the focus")
+
+    def ahead(self) -> Ahead | None:
+        """The turns after a key, if they were asked for a moment ago and nothing has happened since."""
+        fresh = time.monotonic() - self._looked_at < MOMENT_S
+        return self._ahead if fresh and self._ahead and not self._ahead.done() else None
 
     async def follow(self, tab: Tab, *, enter: bool) -> None:
         """Before a key that is typed: a page may have moved the focus on, and what it went to is judged now."""
@@ -134,6 +141,8 @@ class Held:
             answer = await _at(tab, *pointing.point)
             self.sights, self._seal = _sights(answer), answer["seal"]
         elif pointing.keys:
+            # While the page is busy with the look: a key that nobody is asked about will be there at once.
+            self._ahead = turn_ahead(tab.here, "keyup", behind=True)
             answer = await _focused(tab, enter=pointing.enters)
             self.sights, self._seal, self._focus = _sights(answer), answer["seal"], answer["element"]
             self._looked_at = time.monotonic()

@@ -52,7 +52,7 @@ class Tree(msgspec.Struct, frozen=True):
 
 
 async def read(tab: Tab, max_nodes: int) -> Tree:
-    frame = tab.frame or tab.frames.main
+    frame = tab.here
     world = await tab.frames.ready(frame, TIMEOUT_S)
     kept = list(_kept(await _nodes(frame)))
     shown = kept[:max_nodes]

@@ -56,7 +56,7 @@ async def screenshot(
 
 
 async def _label(tab: Tab, local: int) -> list[Any]:
-    world = (tab.frame or tab.frames.main).world
+    world = tab.here.world
     return [local, tab.refs.number(world.uid, local) if world else ""]
 
 

@@ -27,7 +27,7 @@ class Found(msgspec.Struct, frozen=True):
 async def fields(tab: Tab, wanted: dict[str, str], each: str, limit: int) -> Found:
     """From the current frame; closed shadow roots are opened when something is not found without."""
     found = await _asked(tab, wanted, each, limit)
-    if (found.missing or not found.records) and await reveal(tab.frame or tab.frames.main):
+    if (found.missing or not found.records) and await reveal(tab.here):
         found = await _asked(tab, wanted, each, limit)
     return found
 

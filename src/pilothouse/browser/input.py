@@ -15,7 +15,7 @@ from pilothouse.browser import keys
 from pilothouse.browser.again import judge_again
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.locate import HELD, Element, Hold, stale
-from pilothouse.browser.settle import Mark, settle, turn_ahead
+from pilothouse.browser.settle import Ahead, Mark, settle, turn_ahead
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import Channel, ProtocolError
@@ -108,7 +108,7 @@ async def click(
 ) -> Aim:
     where = await aim(tab, element)
     mark = Mark(tab, element.frame)
-    ahead = turn_ahead(mark, "mouseup") if count == 1 else None
+    ahead = await _asked_first(element.frame, "mouseup") if count == 1 else None
     await press(tab, where, button=button, count=count, modifiers=modifiers)
     await settle(tab, mark, ahead=ahead)
     return where
@@ -173,16 +173,23 @@ async def press_key(tab: Tab, combination: str, count: int = 1, frame: Frame | N
     held = HELD.get()
     if held:
         await held.confirm(tab, enter=True)
-    mark = Mark(tab, frame or tab.frame or tab.frames.main)
+    mark = Mark(tab, frame or tab.here)
     ahead = None
     if held and count > 1 and keys.presses(combination):
         count = await _press_each(tab, held, strokes, count)
     else:
         events = [one for _ in range(count) for one in strokes]
-        ahead = turn_ahead(mark, "keyup") if len(events) == _ONE_KEY else None
+        if len(events) == _ONE_KEY:
+            ahead = (held.ahead() if held else None) or await _asked_first(mark.frame, "keyup")
         await stroke(tab, events)
     await settle(tab, mark, ahead=ahead)
     return count
+
+
+async def _asked_first(frame: Frame, event: str) -> Ahead:
+    ahead = turn_ahead(frame, event)
+    await asyncio.sleep(0)  # it is on its way before the input is: behind it, it would hold up both (M)
+    return ahead
 
 
 async def _press_each(tab: Tab, held: Hold, strokes: list[dict[str, Any]], count: int) -> int:

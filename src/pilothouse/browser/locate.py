@@ -11,6 +11,7 @@ import msgspec
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.guesses import honest
 from pilothouse.browser.refs import is_ref
+from pilothouse.browser.settle import Ahead
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.unseen import open_roots
 from pilothouse.browser.world import World, WorldGone
@@ -45,6 +46,7 @@ class Hold(Protocol):
 
     async def element(self, tab: Tab, target: str | list[str]) -> Element: ...
     async def confirm(self, tab: Tab, *, enter: bool) -> None: ...
+    def ahead(self) -> Ahead | None: ...
     async def follow(self, tab: Tab, *, enter: bool) -> None: ...
     async def seen_at(self, tab: Tab, x: float, y: float) -> tuple[object, ...]: ...
     async def follow_point(self, tab: Tab, x: float, y: float, seen: tuple[object, ...]) -> None: ...
@@ -82,7 +84,7 @@ async def find(tab: Tab, target: str | list[str]) -> Element:
 async def optional_scope(tab: Tab, target: str | list[str] | None) -> tuple[Frame, int]:
     """The frame and local ref of a target, or the current frame as a whole."""
     if not target:
-        return tab.frame or tab.frames.main, 0
+        return tab.here, 0
     element = await locate(tab, target)
     return element.frame, element.local
 
@@ -106,7 +108,7 @@ def stale(ref: str, why: str) -> Failure:
 
 async def _by_query(tab: Tab, query: str) -> Element:
     """The frame the caller is in comes first, then all others."""
-    here = tab.frame or tab.frames.main
+    here = tab.here
     await tab.frames.ready(here, LOCATE_TIMEOUT_S)
     frames = [here, *(one for one in tab.frames if one is not here)]
     for frame in frames:

@@ -22,7 +22,7 @@ async def around(tab: Tab, target: str | list[str], max_chars: int) -> tuple[str
 
 async def outline(tab: Tab, max_nodes: int) -> tuple[list[str], int]:
     """The first lines of the current frame's document, and how many there are."""
-    await tab.frames.ready(frame := tab.frame or tab.frames.main, TIMEOUT_S)
+    await tab.frames.ready(frame := tab.here, TIMEOUT_S)
     await reveal(frame)
     told = await tab.call("outline", {"maxNodes": max_nodes}, timeout=TIMEOUT_S)
     return ["  " * min(depth, 40) + text for depth, text in told["lines"]], told["total"]

@@ -44,7 +44,7 @@ async def evaluate(
 ) -> Any:
     """The value of an expression or function body; a function is called with the element, then the arguments."""
     element = await locate(tab, target) if target else None
-    frame = element.frame if element else tab.frame or tab.frames.main
+    frame = element.frame if element else tab.here
     mark = Mark(tab, frame)
     script = _Script(tab, frame, element, args, world, timeout)
     turns: list[asyncio.Future[int]] = []
@@ -63,7 +63,7 @@ async def evaluate(
 
 async def read(tab: Tab, expression: str, timeout: float) -> Any:
     """The value of an expression that changes nothing, in the page's own world."""
-    frame = tab.frame or tab.frames.main
+    frame = tab.here
     return _value(await _Script(tab, frame, None, [], "page", timeout).run(expression))
 
 

@@ -26,6 +26,9 @@ TICK_S = 2.0
 SOON_S = 0.003  # after the browser has said that the page was given an input
 AHEAD_S = 12.0  # the longest that a page may take an input, and a tick
 
+Ahead = asyncio.Future[dict[str, Any] | None]
+"""What a page will tell of its turns after an input."""
+
 
 class Mark:
     """The state before an action, to tell afterwards what is new."""
@@ -41,12 +44,10 @@ class Mark:
         tab.strayed_at = 0.0  # where the tab went before is not this action's doing
 
 
-async def settle(
-    tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S, ahead: "asyncio.Future[int | None] | None" = None
-) -> bool:
+async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S, ahead: "Ahead | None" = None) -> bool:
     """Right after the action: until everything it has started by now is done; whether there was anything.
 
-    `ahead`: turns of the page that were asked for before the action was taken (`turn_ahead`).
+    `ahead`: turns of the page that were asked for before the action was sent (`turn_ahead`).
     """
     loop = asyncio.get_running_loop()
     mark.acted_at = loop.time()
@@ -61,30 +62,35 @@ async def settle(
                 one.cancel()
 
 
-def turn_ahead(mark: Mark, event: str) -> "asyncio.Future[int | None]":
-    """Ask for the turns that follow an input without waiting until it was taken: their answer comes a round trip
-    sooner. The question goes out behind what is posted now, so the input loses no time to it."""
-    return asyncio.ensure_future(_asked_ahead(mark, event))
+def turn_ahead(frame: Frame, event: str, *, behind: bool = False) -> Ahead:
+    """Ask for the turns that follow an input which is about to be sent: their answer comes a round trip sooner.
+
+    It goes out at the next turn of the loop; `behind`: after what is asked of the page now.
+    """
+    return asyncio.ensure_future(_asked_ahead(frame, event, behind))
 
 
-async def _asked_ahead(mark: Mark, event: str) -> int | None:
+async def _asked_ahead(frame: Frame, event: str, behind: bool) -> dict[str, Any] | None:
     """None if the page has not told: it was replaced, or is busy."""
-    if mark.frame.world is None:
+    if behind:
+        await asyncio.sleep(0)
+    if frame.world is None:
         return None
     try:
-        return _heard(mark, await mark.frame.world.call("tickAfter", event, timeout=AHEAD_S))
+        return await frame.world.call("tickAfter", event, timeout=AHEAD_S)
     except (WorldGone, Failure):
         return None
 
 
-async def _sooner(ahead: "asyncio.Future[int | None]", mark: Mark) -> int:
+async def _sooner(ahead: Ahead, mark: Mark) -> int:
     """What was asked for ahead. If the input went elsewhere it would never come: a tick lets go of it."""
     await asyncio.wait({ahead}, timeout=SOON_S)
     if ahead.done() and (told := ahead.result()) is not None:
-        return told
+        return _heard(mark, told)
     changes = await turn(mark)
     await asyncio.wait({ahead}, timeout=SOON_S)
-    return changes + (ahead.result() or 0 if ahead.done() else 0)
+    told = ahead.result() if ahead.done() else None
+    return changes + (_heard(mark, told) if told else 0)
 
 
 async def settle_script(tab: "Tab", mark: Mark, turned: Awaitable[int] | None = None) -> None:

@@ -104,7 +104,7 @@ def _reading(tab: Tab, options: Options) -> Seen:
 async def whole(tab: Tab) -> Lines:
     """Every line of the tab, frames included, for searching. Masked first: who searches for the beginning of a secret
     finds nothing."""
-    frame = tab.frame or tab.frames.main
+    frame = tab.here
     wanted: dict[str, Any] = {"scope": 0, "full": True, "interactive": False, "depth": 0}
     lines = (await _look(tab, frame, wanted)).lines
     return [(depth, tab.terms.redact_registered(line)) for depth, line in lines]

@@ -119,6 +119,11 @@ class Tab:
         self.prepare(channel)
 
     @property
+    def here(self) -> Frame:
+        """The frame that a caller works in."""
+        return self.frame or self.frames.main
+
+    @property
     def url(self) -> str:
         return self.document.unreachable or self.frames.main.url or self.document.url
 
@@ -293,7 +298,7 @@ class Tab:
 
     async def ask(self, declaration: str, *args: Any, timeout: float = world.CALL_TIMEOUT_S) -> Any:
         """Like `call`, for a function that is not part of the world."""
-        return await self._ask(self.frame or self.frames.main, judge_again, declaration, *args, timeout=timeout)
+        return await self._ask(self.here, judge_again, declaration, *args, timeout=timeout)
 
     async def _ask(self, frame: Frame, judge: Callable[[], None], declaration: str, *args: Any, timeout: float) -> Any:
         world = await self.frames.ready(frame, timeout)

@@ -62,6 +62,7 @@ class Known:
     def __init__(self) -> None:
         self._of: dict[object, dict[str, str]] = {}
         self._all = _All({}, None, re.compile(r"(?!)"))  # replaced as a whole: other threads read it
+        self.version = 0  # of what is known
 
     def know(self, owner: object, values: Mapping[str, str]) -> None:
         """From now on these are the values of `owner`, instead of those before."""
@@ -71,6 +72,7 @@ class Known:
         heads = "|".join("".join(one.characters[:_HEAD]) for one in forms)
         marks = re.compile("|".join(map(re.escape, [*_MASKS, *map(mark, told)])))
         self._all = _All(_by_first(forms), compiled(heads, groups=False) if heads else None, marks)
+        self.version += 1
 
     def holds(self, text: str) -> bool:
         heads = self._all.heads

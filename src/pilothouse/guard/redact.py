@@ -23,6 +23,7 @@ __all__ = ["MASK", "Degree", "is_secret_name", "redact_headers", "redact_text", 
 _MOST_PASSES = 6  # what one rule leaves may be another's; two are enough for nearly everything
 _LEAST_NUMBER = 1000  # under a secret's name: a PIN, not a count
 _LEAST_CARD = 10**13
+_SHORT = 300  # what is longer is not worth remembering
 _NAMING, _NAMED_BY = ("name", "key", "field"), ("value", "values")
 # Of one rule in one text: some hundred milliseconds. What comes after is no text that anybody means to read.
 _MOST_FOUND = 5000
@@ -37,9 +38,15 @@ class Degree:
         self._any = compiled("|".join(f"(?:{rule.pattern})" for rule in rules), groups=False) if rules else None
         self._rules = [(rule, compiled(rule.pattern)) for rule in rules]
 
+        # Addresses, titles and arguments come again with every call, and RE2 is asked twice about each.
+        self._remembered = lru_cache(maxsize=1024)(self._found)
+
     def suspects(self, text: str) -> bool:
-        if not text:  # so is half of what is asked about, and RE2 costs as much
+        if not text:
             return False
+        return self._remembered(text, known.version) if len(text) <= _SHORT else self._found(text)
+
+    def _found(self, text: str, _version: int = 0) -> bool:
         text = _plain(text)
         return known.holds(text) or (self._any is not None and self._any.search(text) is not None)
 

@@ -26,7 +26,7 @@ class Switched(msgspec.Struct):
 async def get_frames(tab: Tab) -> Result[Listed]:
     """List the frames of the page."""
     found = list(tab.frames)
-    current = tab.frame or tab.frames.main
+    current = tab.here
     listed: list[dict[str, Any]] = [
         {"frame": f"f{index}", "url": one.url, "name": one.name, "current": one is current}
         for index, one in enumerate(found)

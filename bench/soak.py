@@ -31,7 +31,7 @@ WARM_UP = 0.2  # of the time, at least
 MOMENTS = 10  # after the warm-up, or nothing can be said about growth
 GROWTH = 0.05
 EXPECTED = re.compile(
-    r"(agent|person)\.key|(daemon|start)\.lock|daemon\.log(\.\d+)?|audit(-\d{12})?\.jsonl|(config|policy)\.toml|tools\.json"
+    r"(agent|person|hive)\.key|(daemon|start)\.lock|daemon\.log(\.\d+)?|audit(-\d{12})?\.jsonl|(config|policy)\.toml|tools\.json"
     r"|sessions|browsers"
 )
 

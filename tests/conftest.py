@@ -7,7 +7,6 @@ that are about more than the engine say so with the mark `whole`, and have a hou
 import asyncio
 import functools
 import os
-import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from tests.differing import mark
 from tests.extension import differs as own
 from tests.extension.neighbour import in_own_chrome
 from tests.house import Agent, House
-from tests.processes import kill_daemon
+from tests.processes import SHELL, kill_daemon
 from tests.remote import differs as far
 from tests.remote.afar import on_endpoint, on_grid
 from tests.server import PageServer
@@ -92,7 +91,7 @@ async def whole_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
 async def shell_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
     """In the headless shell, if it is there and nobody named another browser."""
     named = os.environ.get("PILOTHOUSE_CHROME", "")
-    one = House(tmp_path_factory.mktemp("shell"), chrome=named or shutil.which("chromium-headless-shell") or "")
+    one = House(tmp_path_factory.mktemp("shell"), chrome=named or SHELL)
     yield one
     await one.close()
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import queue
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from pilothouse.home import socket_path
 from tests.warm import Forked, warm
 
 PILOTHOUSE = str(Path(sys.executable).with_name("pilothouse"))
+SHELL = shutil.which("chromium-headless-shell") or ""
 TIMEOUT_S = 20.0
 
 
@@ -58,10 +60,11 @@ def _installed(arguments: tuple[str, ...], environment: dict[str, str]) -> subpr
 
 class Process:
     """A `pilothouse` command; its lines of output are read in a thread, each by `read`. Daemons are not judged by how
-    soon they start, and are forked."""
+    soon they start, and are forked; their browsers are the headless shell, unless PILOTHOUSE_CHROME says otherwise."""
 
     def __init__(self, *arguments: str, home: Path, **environment: str) -> None:
-        env = os.environ | {"PILOTHOUSE_HOME": str(home), "PILOTHOUSE_SERVER_PORT": "0"} | environment
+        env = {"PILOTHOUSE_CHROME": SHELL} | os.environ
+        env |= {"PILOTHOUSE_HOME": str(home), "PILOTHOUSE_SERVER_PORT": "0"} | environment
         self.started = time.perf_counter()
         self.process = self._start(arguments, env)
         assert self.process.stdin

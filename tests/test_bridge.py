@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import struct
+import subprocess
 import termios
 import threading
 import time
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 from processes import (
     INITIALIZED,
+    PILOTHOUSE,
     FakeDaemon,
     Process,
     call,
@@ -100,6 +102,23 @@ def test_discover_then_initialize_on_one_pipe(daemon: FakeDaemon, start: Start) 
     bridge = start()
     bridge.send(call("d", "server/discover"), initialize(1))
     assert [bridge.read()["result"]["echo"] for _ in range(2)] == ["server/discover", "initialize"]
+
+
+def test_a_client_that_reads_slowly_is_still_heard(daemon: FakeDaemon, home: Path) -> None:
+    """Its pipe is full most of the time, and both ends have something to say in every turn. What waits for it stays below
+    HIGH_WATER_BYTES: above, the daemon is not heard, and this one would wait."""
+    daemon.answer = lambda message: {"text": "x" * 30_000}
+    environment = {**os.environ, "PILOTHOUSE_HOME": str(home)}
+    with subprocess.Popen(
+        [PILOTHOUSE, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
+    ) as bridge:
+        assert bridge.stdin
+        assert bridge.stdout
+        for number in range(30):
+            bridge.stdin.write(json.dumps(call(number, "ping")).encode() + b"\n")
+            assert daemon.next()["id"] == number
+            bridge.stdout.read(8_192)
+        bridge.kill()
 
 
 def test_long_lines_pass_both_ways(daemon: FakeDaemon, start: Start) -> None:

@@ -42,7 +42,7 @@ def arguments_of(home: Path) -> list[str]:
 
 
 def test_a_session_and_a_profile_with_a_window(home: Path, display: str, site: PageServer):
-    daemon = Process("serve", home=home, DISPLAY=display)
+    daemon = Process("serve", home=home, DISPLAY=display, PILOTHOUSE_CHROME="")
     cli = CommandLine(home)
     try:
         daemon.read()

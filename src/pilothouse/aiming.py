@@ -37,7 +37,8 @@ def pointing(tool: Tool, args: msgspec.Struct) -> Pointing | None:
     if "x" in given and "y" in given:
         return Pointing(point=(given["x"], given["y"]))
     if "key" in given:
-        return Pointing(keys=True, enters=keys.presses(given["key"]))
+        soon = given.get("count", 1) == 1 and "+" not in given["key"][:-1]  # modifiers are keys of their own
+        return Pointing(keys=True, enters=keys.presses(given["key"]), soon=soon)
     targets += [one.target for one in given.get("fields", ())]
     if not targets:
         return None
@@ -54,7 +55,7 @@ def _handing(given: dict[str, Any], targets: tuple[Target, ...]) -> Pointing | N
 
 async def aimed(tab: Tab, tool: Tool, how: Pointing, *, at_once: bool) -> Held:
     """What the call points at, found and held for the tool that will run. `at_once`: as far as is known, it may."""
-    held = Held(msgspec.structs.replace(how, clicks=at_once and tool.name in _CLICKS))
+    held = Held(msgspec.structs.replace(how, clicks=at_once and tool.name in _CLICKS, soon=at_once and how.soon))
     await held.look(tab)
     return held
 

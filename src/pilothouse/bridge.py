@@ -31,6 +31,7 @@ GOODBYE_S = 0.25
 # A daemon that takes longer to greet is waited for in the thread, where the client's end is not missed.
 INLINE_S = 0.5
 
+_GONE = POLLERR | POLLHUP | POLLNVAL
 GONE = "the daemon went away while this call ran; it may or may not have taken effect"
 HELP = """\
 Usage: pilothouse mcp [OPTIONS]
@@ -207,8 +208,9 @@ class Bridge:
             self._serve_daemon(event)
         if 0 in ready:
             self._serve_client()
-        if event := ready.get(1, 0):
-            self._write_client(event)
+        if ready.get(1, 0) & _GONE:
+            self._client_done = self._client_gone = True
+        self._pass_on()
 
     # --- the client's side
 
@@ -249,20 +251,17 @@ class Bridge:
     def _pass_on(self) -> None:
         """As much as the client takes at once."""
         while self._to_client and not self._client_gone and (ready := self._out.poll(0)):
-            self._write_client(ready[0][1])
-
-    def _write_client(self, event: int) -> None:
-        if event & (POLLERR | POLLHUP | POLLNVAL):
-            self._client_done = self._client_gone = True
-            return
-        try:
-            # A pipe that is ready takes this much without blocking, and our end of it may not be made non-blocking:
-            # it can be a terminal that others share.
-            written = os.write(1, self._to_client[:PIPE_BUF])
-        except OSError:
-            self._client_done = self._client_gone = True
-            return
-        del self._to_client[:written]
+            if ready[0][1] & _GONE:
+                self._client_done = self._client_gone = True
+                return
+            try:
+                # A pipe that was just asked takes this much without blocking, and our end of it may not be made
+                # non-blocking: it can be a terminal that others share.
+                written = os.write(1, self._to_client[:PIPE_BUF])
+            except OSError:
+                self._client_done = self._client_gone = True
+                return
+            del self._to_client[:written]
 
     def _say(self, message: dict[str, Any]) -> None:
         import json

@@ -49,9 +49,11 @@ class Permits:
         if visit.tool and visit.tool.runner_name:  # it does nothing itself: each step is asked about
             return question
         weighed = self._policy.weigh(question)
-        if weighed[-1].verdict != "deny" and await self._aim(visit, args, at_once=weighed[-1].verdict == "allow"):
-            visit.question = question = self._question(visit, args)
-            weighed = self._policy.weigh(question)
+        if weighed[-1].verdict != "deny":
+            await self._aim(visit, args, at_once=weighed[-1].verdict == "allow")
+            if (now := self._question(visit, args)) != question:  # by what it points at, or a page that came meanwhile
+                visit.question = question = now
+                weighed = self._policy.weigh(question)
         visit.decision = weighed[-1]
         granted = [one for one in weighed if one.verdict == "ask" and self.approvals.is_granted(question, one)]
         was_asked = any([await self._asked(visit, question, said) for said in weighed])
@@ -81,13 +83,11 @@ class Permits:
         urls = [[one] if "://" in one else self._policy.guarded(options.browser, options.mode, one) for one in told]
         visit.touches = tuple(dict.fromkeys(url for some in urls for url in some))
 
-    async def _aim(self, visit: Visit, args: msgspec.Struct, *, at_once: bool) -> bool:
-        """What it points at, if that matters to the policy; whether anything was found."""
+    async def _aim(self, visit: Visit, args: msgspec.Struct, *, at_once: bool) -> None:
+        """What it points at, if that matters to the policy."""
         tab, session = visit.tab, visit.session
-        if tab is None or session is None or not self._policy.wants_aims(session.options.browser, session.options.mode):
-            return False
-        await self._timing.bounded(visit, args, self._look(visit, tab, args, at_once=at_once))
-        return visit.held is not None and bool(visit.held.sights)
+        if tab and session and self._policy.wants_aims(session.options.browser, session.options.mode):
+            await self._timing.bounded(visit, args, self._look(visit, tab, args, at_once=at_once))
 
     async def _look(self, visit: Visit, tab: Tab, args: msgspec.Struct, *, at_once: bool) -> None:
         assert visit.tool

@@ -210,3 +210,14 @@ async def test_an_input_that_overtakes_the_question_for_the_turns_after_it_is_no
     await world.call("page")
     await stroke(tab, strokes("a"))
     await waiting
+
+
+async def test_a_question_for_turns_that_were_never_to_come_takes_nothing_from_the_next_action(agent: Agent) -> None:
+    await put(agent, "<form><input id=who required><button id=send>Send</button></form>")
+    world = session_of(agent).tabs[0].frames.main.world
+    assert world
+    first, second = (asyncio.create_task(world.call("tickAfter", "keyup", timeout=5)) for _ in range(2))
+    assert await first is None  # another has taken its place
+    said = await agent.text("click", target="#send")
+    assert "fill out this field" in said.lower() or "who" in said
+    assert await second is None

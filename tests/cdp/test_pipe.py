@@ -82,3 +82,20 @@ async def test_a_frame_over_the_limit_ends_the_pipe(end: End, monkeypatch: pytes
     monkeypatch.setattr(pipe, "MAX_FRAME_BYTES", 1000)
     await end.say(b"x" * 2000)
     assert "over the limit" in await end.end()
+
+
+async def test_what_is_sent_in_one_turn_travels_together_and_in_order(end: End) -> None:
+    for frame in (b"one", b"two", b"three"):
+        end.pipe.send(frame)
+    loop = asyncio.get_running_loop()
+    assert await asyncio.wait_for(loop.sock_recv(end.theirs, 100), 10) == b"one\0two\0three\0"
+    end.pipe.send(b"four")
+    assert await asyncio.wait_for(loop.sock_recv(end.theirs, 100), 10) == b"four\0"
+
+
+async def test_what_is_sent_at_the_end_hurts_nobody(end: End) -> None:
+    end.pipe.send(b"late")
+    await end.pipe.close()
+    end.pipe.send(b"later")
+    await end.end()
+    assert await asyncio.wait_for(asyncio.get_running_loop().sock_recv(end.theirs, 100), 10) == b""

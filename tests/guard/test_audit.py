@@ -144,6 +144,20 @@ async def test_failing_sync_refuses_the_action(log: Audit, monkeypatch: pytest.M
         await log.before(question())
 
 
+async def test_a_log_that_is_closed_touches_no_file_that_has_its_number_now(tmp_path: Path):
+    log = Audit(tmp_path)
+    number = log._file
+    log.close()
+    (tmp_path / "other").touch()
+    other = os.open(tmp_path / "other", os.O_RDONLY)
+    assert other == number  # the system gives the lowest that is free
+    log.note("late")
+    with pytest.raises(Failure, match="cannot be written"):
+        await log.before(question())
+    os.fstat(other)
+    os.close(other)
+
+
 async def test_unwritable_home_is_said_at_the_start(tmp_path: Path):
     (tmp_path / NAME).mkdir()
     with pytest.raises(Failure, match="cannot be written"):

@@ -155,7 +155,7 @@ _CONDITION = """
 import asyncio, os, resource, subprocess, sys
 from pathlib import Path
 from pilothouse.errors import Failure
-from pilothouse.guard import chain, syncing
+from pilothouse.guard import chain
 from pilothouse.guard.audit import NAME, Audit
 from pilothouse.guard.policy import Question
 from pilothouse.tool import Access

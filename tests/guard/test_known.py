@@ -128,3 +128,16 @@ def test_what_nobody_looked_through_is_left_out():
     assert masked.endswith("looks like secrets)")
     assert len(masked) < 40_000
     assert redact_text("4711 " * 1000) == "[secret:pin] " * 1000
+
+
+def test_what_was_clean_is_looked_at_anew_when_more_is_known():
+    text, tree = "the code is tulip-42", {"said": ["tulip-42"]}
+    for redact in (redact_text, redact_page, redact_registered, for_log):
+        assert redact(text) == text
+    assert redact_tree(tree) is tree
+    known.know("test", {"one": "tulip-42"})
+    for redact in (redact_text, redact_page, redact_registered, for_log):
+        assert redact(text) == f"the code is {MARK}"
+    assert redact_tree(tree) == {"said": [MARK]}
+    known.know("test", {})
+    assert redact_text(text) == text

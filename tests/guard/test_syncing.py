@@ -73,3 +73,30 @@ async def test_whatever_goes_wrong_is_told_and_the_next_is_served(file: int, mon
 
 def test_an_end_without_a_beginning_is_one():
     Syncer().end()
+
+
+async def test_a_thread_that_cannot_be_had_is_an_error_and_the_next_call_has_one(
+    file: int, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    syncer = Syncer()
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(OSError, match="can't start new thread"):
+            await syncer.sync(file)
+    await syncer.sync(file)
+    syncer.close_file(file)
+    syncer.end()
+
+
+async def test_after_its_end_nothing_is_synced_or_closed(file: int):
+    syncer = Syncer()
+    await syncer.sync(file)
+    syncer.end()
+    with pytest.raises(OSError, match="closed"):
+        await syncer.sync(file)
+    with pytest.raises(OSError, match="closed"):
+        syncer.close_file(file)
+    os.close(file)

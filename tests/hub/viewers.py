@@ -137,8 +137,8 @@ class Viewer:
 
 
 @contextlib.asynccontextmanager
-async def viewer() -> AsyncIterator[Viewer]:
-    async with own_chrome() as chrome:
+async def viewer(*more_extensions: Path) -> AsyncIterator[Viewer]:
+    async with own_chrome(*more_extensions) as chrome:
         yield Viewer(chrome, await chrome.popup())
 
 
@@ -224,13 +224,13 @@ class Stage:
 
 
 @contextlib.asynccontextmanager
-async def staged(home: Path, app: App | None = None) -> AsyncIterator[Stage]:
+async def staged(home: Path, app: App | None = None, *more_extensions: Path) -> AsyncIterator[Stage]:
     # Agents in a person's own Chrome reach this machine only where a rule says so.
     (home / "policy.toml").write_text('[[rules]]\nhost = "*.localhost"\nread = true\nwrite = true\n')
     async with (
         running(app or Shop()) as shop,
         daemon_here(home, Config(proxy=Proxy(enabled=True, port=0))) as here,
-        viewer() as person,
+        viewer(*more_extensions) as person,
     ):
         here.decide = lambda question: ALLOW
         here.cocoons.add({"id": "shop", "target": shop.url})

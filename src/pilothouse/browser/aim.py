@@ -1,8 +1,8 @@
 """What a call points at, told live, and held on to: the tool then acts on what was judged, or not at all.
 
 Above: aiming (which asks on the policy's behalf), locate and input (which give the tool what is held). Below: locate,
-world. Elements are found once and asked about in one call for each document. What they tell is their seal: act.js and
-fill.js compare it in the same breath in which they say where to press.
+input, settle, world. Elements are found once and asked about in one call for each document. What they tell is their
+seal: act.js and fill.js compare it in the same breath in which they say where to press.
 """
 
 import time
@@ -49,6 +49,7 @@ class Pointing(msgspec.Struct, frozen=True):
     chooser: bool = False
     script: bool = False  # the target is handed to script: where it is matters, not what a press on it would do
     clicks: bool = False  # the one target is pressed, now, unless somebody has to be asked
+    soon: bool = False  # so is the key, once
 
     @property
     def presses(self) -> bool:
@@ -95,8 +96,11 @@ class Held:
 
     def ahead(self) -> Ahead | None:
         """The turns after a key, if they were asked for a moment ago and nothing has happened since."""
-        fresh = time.monotonic() - self._looked_at < MOMENT_S
-        return self._ahead if fresh and self._ahead and not self._ahead.done() else None
+        ahead, self._ahead = self._ahead, None
+        if ahead is None or (not ahead.done() and time.monotonic() - self._looked_at < MOMENT_S):
+            return ahead
+        ahead.cancel()
+        return None
 
     async def follow(self, tab: Tab, *, enter: bool) -> None:
         """Before a key that is typed: a page may have moved the focus on, and what it went to is judged now."""
@@ -141,8 +145,9 @@ class Held:
             answer = await _at(tab, *pointing.point)
             self.sights, self._seal = _sights(answer), answer["seal"]
         elif pointing.keys:
-            # While the page is busy with the look: a key that nobody is asked about will be there at once.
-            self._ahead = turn_ahead(tab.here, "keyup", behind=True)
+            # While the page is busy with the look, which says what came before it.
+            if pointing.soon and tab.here is tab.frames.main:
+                self._ahead = turn_ahead(tab.here, "keyup", behind=True)
             answer = await _focused(tab, enter=pointing.enters)
             self.sights, self._seal, self._focus = _sights(answer), answer["seal"], answer["element"]
             self._looked_at = time.monotonic()

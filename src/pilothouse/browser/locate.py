@@ -1,6 +1,6 @@
 """From what an agent calls a thing to the thing itself: refs, CSS, `text=`, `label=`, `role=[name=]`, or alternatives.
 
-Above: input, fill, capture, tools. Below: tab, frames, refs, world.
+Above: input, fill, capture, tools. Below: tab, frames, refs, settle, world.
 """
 
 from contextvars import ContextVar

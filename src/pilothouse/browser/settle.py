@@ -1,6 +1,6 @@
 """After an action: wait for what it started, and for nothing else.
 
-Above: tab, input, fill. Below: world, network. One turn of the page after an action, everything that the action
+Above: tab, input, aim, fill. Below: world, network. One turn of the page after an action, everything that the action
 began in its own turn is known: a navigation is waited for until its DOM stands, requests until they are answered,
 changes until they rest. What a late timer may still do is waited out by the next call, if it comes that soon.
 """

@@ -142,7 +142,8 @@ class Audit:
         return self._number
 
     def close(self) -> None:
-        self._syncer.close_file(self._file)
+        file, self._file = self._file, -1  # its number may soon be another's
+        self._syncer.close_file(file)
         self._syncer.end()
 
     def _record_or_keep(self, fields: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ a fifth of a millisecond (M: 0.77 ms against 0.60, of which the disk takes 0.48)
 """
 
 import asyncio
+import errno
 import os
 from contextlib import suppress
 from queue import SimpleQueue
@@ -20,6 +21,7 @@ class Syncer:
     def __init__(self) -> None:
         self._jobs: SimpleQueue[tuple[int, _Waiting | None] | None] = SimpleQueue()
         self._thread: Thread | None = None
+        self._ended = False
 
     async def sync(self, file: int) -> None:
         """Return when everything that was written to it is on the disk, or raise the disk's OSError."""
@@ -32,16 +34,22 @@ class Syncer:
         self._give((file, None))
 
     def end(self) -> None:
-        """When all is done."""
+        """When all is done. What is given later is an OSError."""
+        self._ended = True
         if self._thread:
             self._jobs.put(None)
             self._thread.join()
-            self._thread = None
 
     def _give(self, job: tuple[int, _Waiting | None]) -> None:
+        if self._ended:
+            raise OSError(errno.EBADF, "the log is closed")
         if self._thread is None:
-            self._thread = Thread(target=self._work, name="sync", daemon=True)
-            self._thread.start()
+            thread = Thread(target=self._work, name="sync", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # no more threads: the next may find one
+                raise OSError(errno.EAGAIN, str(error)) from None
+            self._thread = thread
         self._jobs.put(job)
 
     def _work(self) -> None:

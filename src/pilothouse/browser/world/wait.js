@@ -25,7 +25,7 @@ const RESTLESS_MS = 150;
 let seenChanges = 0;
 const begin = (el = null) => { seenChanges = pulse(); watchRefusals(el); watchInputs(); };
 ph.tick = async () => {
-  for (const { go } of awaited) go();
+  for (const { drop } of awaited) drop();
   const end = performance.now() + RESTLESS_MS;
   const first = seenChanges;
   for (;;) {
@@ -38,7 +38,8 @@ ph.tick = async () => {
 };
 // The same, asked for before an input is sent: it begins when the page has been given that input. Chrome gives a page
 // its input before anything else, so the input often overtakes the question: what came since the last look is kept. One
-// that never comes here (a frame or the browser itself took it) is waited for until the next tick, and no longer.
+// that never comes here (a frame or the browser itself took it, or it was not sent) is waited for until the next tick or
+// question, and no longer; it answers nothing then, or it would take away what the next action is to be told.
 const given = new Set();
 const awaited = new Set();
 const onInput = ({ type, isTrusted }) => {
@@ -52,8 +53,10 @@ function watchInputs() {
   hearInputs();
 }
 ph.tickAfter = (kind) => given.has(kind) ? ph.tick() : new Promise((resolve) => {
+  for (const { drop } of awaited) drop();
   hearInputs();  // again: a document that script has opened anew has lost its listeners
-  const waiting = { kind, go: () => { awaited.delete(waiting); resolve(ph.tick()); } };
+  const end = (answer) => { awaited.delete(waiting); resolve(answer()); };
+  const waiting = { kind, go: () => end(ph.tick), drop: () => end(() => null) };
   awaited.add(waiting);
 });
 ph.page = () => ({ url: location.href, title: titleOf(document) });

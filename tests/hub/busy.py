@@ -16,9 +16,17 @@ ANSWER_S = 0.02  # what an app takes that asks its database
 PAGE = f"""<!doctype html><title>Busy</title><link rel=icon href="data:,"><script>
 async function work(from, pause) {{
   for (let one = from; one < {REQUESTS}; one += 6) {{
-    const answer = await (await fetch(`/tick/${{one}}`)).json();
+    const answer = await told(await fetch(`/tick/${{one}}`));
     for (let line = 0; line < {LINES // REQUESTS}; line += 1) console.log('line', one * 10 + line, answer);
     if (pause) await new Promise((done) => setTimeout(done, pause));
+  }}
+}}
+async function told(response) {{
+  const text = await response.text();
+  try {{ return JSON.parse(text); }}
+  catch (problem) {{
+    const length = response.headers.get('content-length');
+    throw new Error(`${{response.url}}: ${{response.status}}, ${{text.length}} of ${{length}} characters: ${{text.slice(0, 200)}}`);
   }}
 }}
 async function busy(pause = 0) {{

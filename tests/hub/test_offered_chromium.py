@@ -163,6 +163,7 @@ async def test_what_pages_can_say_breaks_nothing(stage: Stage):
         console.log(...Array(500).fill(1));
         document.title = 't'.repeat(10_000);
         fetch('/echo?' + 'q'.repeat(30_000), {headers: {'x-long': 'v'.repeat(20_000)}}).catch(() => {});
+        fetch('/echo?m', {method: 'M'.repeat(1_000)}).catch(() => {});
         console.table([{a: 1}]); console.dir(document.body); console.trace('here'); console.assert(false, 'not so');
         console.log('end')""")
     await stage.printed(tab, "end")
@@ -170,6 +171,8 @@ async def test_what_pages_can_say_breaks_nothing(stage: Stage):
     assert said[0].message.startswith("half \ufffd a character")
     assert any(one.level == "error" and "not so" in one.message for one in said)
     assert max(len(one.message) for one in said) <= 20_000
+    assert (await stage.done(tab, r"/echo\?m$")).method == "M" * 200
+    await stage.until(lambda: stage.hub.tabs("local")[0].title == "t" * 1_500, "as much of its title as is told")
 
 
 async def test_pages_without_a_token_are_let_go(stage: Stage):

@@ -109,6 +109,22 @@ async def test_a_second_press_of_stop_does_not_take_it_back(panel: Dashboard):
     await panel.sees("Connected", "[aria-label=Connection]")
 
 
+async def test_who_keeps_enter_down_does_not_take_a_stop_back(panel: Dashboard):
+    enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
+    await panel.page.until("find('button', 'Stop everything')")
+    await panel.page.js("find('button', 'Stop everything').focus()")
+    await panel.page.channel.send("Input.dispatchKeyEvent", type="keyDown", **enter)
+    await panel.page.until("find('button', 'Allow again').dataset.calm")
+    await panel.page.js("find('button', 'Allow again').focus()")
+    for _ in range(3):
+        await panel.page.channel.send("Input.dispatchKeyEvent", type="keyDown", autoRepeat=True, **enter)
+    await panel.page.channel.send("Input.dispatchKeyEvent", type="keyUp", **enter)
+    await panel.sees("Stopped", "[aria-label=Connection]")
+    await panel.page.channel.send("Input.dispatchKeyEvent", type="keyDown", **enter)
+    await panel.sees("Connected", "[aria-label=Connection]")
+    await panel.page.channel.send("Input.dispatchKeyEvent", type="keyUp", **enter)
+
+
 async def test_a_stop_is_heard_while_an_agent_works(panel: Dashboard, guest: RestAgent, site: PageServer):
     """A press takes a while, and every call of an agent is told meanwhile."""
     await guest.do("new_tab", url=site.url("small.html"))

@@ -282,6 +282,7 @@ class Intercept:
             refusal = self._refusal_of(asked, asker)
             self._decide(channel, asker, params, asked, refusal)
         except Exception:  # a mistake of ours must not leave a page waiting
+            log.exception("a request could not be judged")
             _break_off(channel, params)
 
     async def _hold(self, border: Border, channel: Channel, asker: Asker, params: dict[str, Any], asked: Asked) -> None:
@@ -289,6 +290,7 @@ class Intercept:
         try:
             self._decide(channel, asker, params, asked, await self._asking.judged(border, channel.id, asked.url))
         except Exception:
+            log.exception("a document could not be judged")
             _break_off(channel, params)
 
     def _announced(self, channel: Channel, asker: Asker, params: dict[str, Any]) -> None:

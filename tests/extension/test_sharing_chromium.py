@@ -131,7 +131,8 @@ async def test_forbidden_pages_are_neither_opened_nor_gone_to(desk: Desk):
         with pytest.raises(Refusal) as caught:
             await desk.cdp(made["tabId"], "Page.navigate", url=address)
         assert caught.value.code == "refused", address
-    assert (await desk.popup.js(f"chrome.tabs.get({made['tabId']})"))["url"] == "about:blank"
+    # A tab that has just been opened is nowhere yet.
+    await desk.popup.until(f"chrome.tabs.get({made['tabId']}).then(({{ url }}) => url === 'about:blank')")
     assert [one["tabId"] for one in (await desk.verb("tabs"))["tabs"]] == [made["tabId"]]
 
 

@@ -12,7 +12,7 @@ from pilothouse.errors import Failure
 from pilothouse.result import Result, plain_url, quoted
 from pilothouse.tool import Access, TimeoutMs, Url, tool
 
-BLANK_S = 0.3  # in which a window that stays blank is told from one that does not
+BLANK_S = 1.0  # in which a window that stays blank is told from one that does not, on a busy machine too
 LANDING_S = 5.0
 
 

@@ -20,7 +20,7 @@ from pilothouse.errors import Failure
 
 STEPS = 10
 LEAST_PX = 30  # on the screen: twice as far as a finger may slip in a tap (M)
-REST_MS = 4000  # the longest throw takes about two seconds, on a busy machine more; most end with `scrollend` long before
+REST_MS = 4000  # the longest throw takes two seconds, on a busy machine more; most rest long before (`scrollend`)
 EDGE_PX = 2
 SHARE = 0.6  # of the window that a swipe covers unless told otherwise
 _WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}

@@ -114,7 +114,7 @@ async def test_who_keeps_enter_down_does_not_take_a_stop_back(panel: Dashboard):
     await panel.page.until("find('button', 'Stop everything')")
     await panel.page.js("find('button', 'Stop everything').focus()")
     await panel.page.channel.send("Input.dispatchKeyEvent", type="keyDown", **enter)
-    await panel.page.until("find('button', 'Allow again').dataset.calm")
+    await panel.page.until("find('button', 'Allow again')?.dataset.calm")
     await panel.page.js("find('button', 'Allow again').focus()")
     for _ in range(3):
         await panel.page.channel.send("Input.dispatchKeyEvent", type="keyDown", autoRepeat=True, **enter)

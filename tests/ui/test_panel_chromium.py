@@ -115,10 +115,12 @@ async def test_who_keeps_enter_down_does_not_take_a_stop_back(panel: Dashboard):
     await panel.page.js("find('button', 'Stop everything').focus()")
     await panel.page.channel.send("Input.dispatchKeyEvent", type="keyDown", **enter)
     await panel.page.until("find('button', 'Allow again')?.dataset.calm")
-    await panel.page.js("find('button', 'Allow again').focus()")
+    await panel.page.js("""(() => { const again = find('button', 'Allow again'); window.presses = 0; again.focus();
+        again.addEventListener('click', () => { window.presses += 1; }); })()""")
     for _ in range(3):
         await panel.page.channel.send("Input.dispatchKeyEvent", type="keyDown", autoRepeat=True, **enter)
     await panel.page.channel.send("Input.dispatchKeyEvent", type="keyUp", **enter)
+    assert await panel.page.js("window.presses") == 0
     await panel.sees("Stopped", "[aria-label=Connection]")
     await panel.page.channel.send("Input.dispatchKeyEvent", type="keyDown", **enter)
     await panel.sees("Connected", "[aria-label=Connection]")

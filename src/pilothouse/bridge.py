@@ -209,7 +209,7 @@ class Bridge:
         if 0 in ready:
             self._serve_client()
         if ready.get(1, 0) & _GONE:
-            self._client_done = self._client_gone = True
+            self._leave()
         self._pass_on()
 
     # --- the client's side
@@ -252,16 +252,20 @@ class Bridge:
         """As much as the client takes at once."""
         while self._to_client and not self._client_gone and (ready := self._out.poll(0)):
             if ready[0][1] & _GONE:
-                self._client_done = self._client_gone = True
+                self._leave()
                 return
             try:
                 # A pipe that was just asked takes this much without blocking, and our end of it may not be made
                 # non-blocking: it can be a terminal that others share.
                 written = os.write(1, self._to_client[:PIPE_BUF])
             except OSError:
-                self._client_done = self._client_gone = True
+                self._leave()
                 return
             del self._to_client[:written]
+
+    def _leave(self) -> None:
+        """The client is gone: it says nothing more, and hears nothing."""
+        self._client_done = self._client_gone = True
 
     def _say(self, message: dict[str, Any]) -> None:
         import json

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.processes import PILOTHOUSE
+from tests.processes import ENGINE, PILOTHOUSE
 from tests.warm import warm
 
 TIMEOUT_S = 60.0
@@ -22,7 +22,8 @@ class CommandLine:
     def __init__(self, home: Path, terminal: str = "test", **environment: str) -> None:
         self.home = home
         self.environment = {
-            **{name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "PILOTHOUSE_CHROME")},
+            **{name: value for name, value in os.environ.items() if name != "NO_COLOR"},
+            "PILOTHOUSE_CHROME": ENGINE,
             "PILOTHOUSE_HOME": str(home),
             "PILOTHOUSE_SERVER_PORT": "0",
             "PILOTHOUSE_TERMINAL": terminal,

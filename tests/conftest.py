@@ -6,7 +6,6 @@ that are about more than the engine say so with the mark `whole`, and have a hou
 
 import asyncio
 import functools
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from tests.differing import mark
 from tests.extension import differs as own
 from tests.extension.neighbour import in_own_chrome
 from tests.house import Agent, House
-from tests.processes import SHELL, kill_daemon
+from tests.processes import ENGINE, kill_daemon
 from tests.remote import differs as far
 from tests.remote.afar import on_endpoint, on_grid
 from tests.server import PageServer
@@ -90,8 +89,7 @@ async def whole_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
 @pytest.fixture(scope="session")
 async def shell_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
     """In the headless shell, if it is there and nobody named another browser."""
-    named = os.environ.get("PILOTHOUSE_CHROME", "")
-    one = House(tmp_path_factory.mktemp("shell"), chrome=named or SHELL)
+    one = House(tmp_path_factory.mktemp("shell"), chrome=ENGINE)
     yield one
     await one.close()
 

@@ -8,19 +8,21 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from starlette.routing import BaseRoute
 
 from pilothouse import daemon, instance
 from pilothouse.call import Defaults
 from pilothouse.cocoons import Cocoons
-from pilothouse.config import Config
+from pilothouse.config import Browser, Config
 from pilothouse.gate import Gate
 from pilothouse.guard.pairing import Pairing
 from pilothouse.guard.passes import Passes
 from pilothouse.guard.policy import Decision, Policy, Question
 from pilothouse.providers.link import Links
 from pilothouse.tool import Access
+from tests.processes import ENGINE
 
 ALLOW = Decision(verdict="allow", rule="test")
 READY_S = 30.0
@@ -78,7 +80,8 @@ async def daemon_here(
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", port)) as listener:
         _open_up(patch, here)
         with instance.Claim(str(home)):
-            run = daemon.run(settings or Config(), home, listener, defaults=Defaults(tools="all"), linger_s=linger_s)
+            settings = msgspec.structs.replace(settings or Config(), browser=Browser(path=ENGINE))
+            run = daemon.run(settings, home, listener, defaults=Defaults(tools="all"), linger_s=linger_s)
             running = here.running = asyncio.create_task(run)
             try:
                 async with asyncio.timeout(READY_S):

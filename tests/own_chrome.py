@@ -36,9 +36,10 @@ FLAGS = [
     "--disable-sync",
     "--remote-debugging-port=0",
     "--window-size=1000,800",
-    # Renderers that nobody sees: one in reserve, and two for the address bar of each window.
-    "--disable-features=SpareRendererForSitePerProcess,WebUIOmniboxPopup,WebUIOmniboxAimPopup",
 ]
+# Renderers that nobody sees: one in reserve, and two for the address bar of each window. Chrome takes the last such list
+# alone, so there is one.
+UNSEEN = ("SpareRendererForSitePerProcess", "WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
 
 
 class Page:
@@ -147,7 +148,7 @@ async def own_chrome(*more_extensions: Path, profile: Path | None = None) -> Asy
             *FLAGS,
             f"--user-data-dir={folder}",
             f"--load-extension={loaded}",
-            "--disable-features=DisableLoadExtensionCommandLineSwitch",
+            f"--disable-features={','.join((*UNSEEN, 'DisableLoadExtensionCommandLineSwitch'))}",
             "about:blank",
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,

@@ -14,6 +14,7 @@ from pilothouse.config import Browser
 from pilothouse.errors import Failure
 from pilothouse.providers.launch import Launcher
 from tests.house import House
+from tests.processes import ENGINE
 from tests.promises import promise
 from tests.server import PageServer
 
@@ -31,7 +32,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 @pytest.fixture
 async def own_house(tmp_path: Path) -> AsyncIterator[House]:
-    one = House(tmp_path)
+    one = House(tmp_path, chrome=ENGINE)
     yield one
     await one.close()
 

@@ -17,6 +17,7 @@ from pilothouse.browser.sessions import OwnSessions, Sessions
 from pilothouse.browser.terms import Terms
 from pilothouse.errors import Failure
 from tests.house import Agent, House
+from tests.processes import ENGINE
 from tests.promises import promise
 
 OWNER = ("key", "connection")
@@ -72,7 +73,7 @@ async def sessions(pool: FakePool, tmp_path: Path) -> AsyncIterator[Sessions]:
 
 @pytest.fixture
 async def own_house(tmp_path: Path) -> AsyncIterator[House]:
-    one = House(tmp_path)
+    one = House(tmp_path, chrome=ENGINE)
     yield one
     await one.close()
 

@@ -31,6 +31,7 @@ async def begun(agent: Agent, calls: int) -> None:
     await session.current.call("tick")
 
 
+@pytest.mark.alone
 @promise("A04", "A09")
 @pytest.mark.parametrize(
     "condition",

@@ -29,6 +29,7 @@ from pilothouse.guard.rates import Rates
 from pilothouse.tool import Access
 from tests.daemon_here import ALLOW, daemon_here, policy_says
 from tests.house import House
+from tests.processes import ENGINE
 from tests.promises import promise
 from tests.server import PageServer
 
@@ -275,7 +276,7 @@ async def test_what_takes_too_long_is_504(town: Town, site: PageServer):
 
 
 async def test_a_browser_that_goes_away_is_404(tmp_path: Any, site: PageServer):
-    own = House(tmp_path)
+    own = House(tmp_path, chrome=ENGINE)
     async with doors(own) as town:
         session = await town.open_session()
         await town.done(session, "navigate", {"url": site.url("small.html")})

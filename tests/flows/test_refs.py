@@ -11,7 +11,7 @@ from tests.server import PageServer
 
 pytestmark = promise("A11")
 
-TRIES = range(int(os.environ.get("FLOW_TRIES", "20")))
+TRIES = range(int(os.environ.get("FLOW_TRIES", "10")))
 
 
 def hits(agent: Agent) -> dict[str, int]:

@@ -19,6 +19,7 @@ from tests.guard.escapes import Trap
 from tests.guard.test_border_chromium import LOAD, Asked, at, failure_of
 from tests.guard.views import ByHand
 from tests.house import Agent, House
+from tests.processes import ENGINE
 from tests.promises import promise
 from tests.server import PageServer
 
@@ -52,9 +53,13 @@ async def view() -> Unheld:
 
 
 @pytest.fixture(scope="module")
-async def own(view: Unheld, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+async def own(
+    request: pytest.FixtureRequest, view: Unheld, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[House]:
+    """In the engine alone, unless a test names another browser: "" is all of Chromium."""
+    chrome: str = getattr(request, "param", ENGINE)
     names = ("a.test", "new.test", "evil.test")
-    house = House(tmp_path_factory.mktemp("announced"), view, dict.fromkeys(names, "127.0.0.1"))
+    house = House(tmp_path_factory.mktemp("announced"), view, dict.fromkeys(names, "127.0.0.1"), chrome)
     yield house
     await house.close()
 
@@ -270,6 +275,7 @@ async def test_what_was_taken_back_is_left_if_it_comes_from_a_cache(
     assert (await one.call("navigate", url=cached))["status"] == 200
 
 
+@pytest.mark.parametrize("own", [""], indirect=True)  # the engine alone has no pages of Chrome's own
 @pytest.mark.parametrize("url", ["data:text/html,<h1>Hi</h1>", "chrome://version", "file:///etc/hostname"])
 async def test_what_no_proxy_sees_is_left_at_once(own: House, one: Agent, site: PageServer, url: str):
     """No page can go there by itself, and the gate refuses these: here they come as if a person had typed them."""
@@ -308,7 +314,7 @@ async def asked_of(house: House) -> dict[str, Any]:
 
 
 async def test_a_real_policy_and_a_real_question(tmp_path: Path, site: PageServer, trap: Trap):
-    house = House(tmp_path, hosts={"a.test": "127.0.0.1", "new.test": "127.0.0.1"})
+    house = House(tmp_path, hosts={"a.test": "127.0.0.1", "new.test": "127.0.0.1"}, chrome=ENGINE)
     house.policy.replace(read_rules('default = "ask"\n[[rules]]\nhost = "a.test"\nwrite = true\n'))
     try:
         agent = house.agent()

@@ -13,6 +13,7 @@ from tests.browser.looking import fails
 from tests.guard.escapes import Trap
 from tests.guard.views import ByHand
 from tests.house import Agent, House
+from tests.processes import ENGINE
 from tests.promises import promise
 from tests.server import PageServer
 
@@ -51,8 +52,12 @@ async def view() -> ByHand:
 
 
 @pytest.fixture(scope="module")
-async def own(view: ByHand, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
-    house = House(tmp_path_factory.mktemp("border"), view, dict.fromkeys(NAMES, "127.0.0.1"))
+async def own(
+    request: pytest.FixtureRequest, view: ByHand, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[House]:
+    """In the engine alone, unless a test names another browser: "" is all of Chromium."""
+    chrome: str = getattr(request, "param", ENGINE)
+    house = House(tmp_path_factory.mktemp("border"), view, dict.fromkeys(NAMES, "127.0.0.1"), chrome)
     yield house
     await house.close()
 
@@ -243,6 +248,7 @@ async def test_a_change_cuts_what_is_open_and_holds_at_once(own: House, view: By
     assert (await one.call("navigate", url=at(site, "b.test")))["status"] == 200
 
 
+@pytest.mark.parametrize("own", [""], indirect=True)  # the engine alone has no pages of Chrome's own
 @pytest.mark.parametrize(
     "url", ["data:text/html,<h1>Hi</h1>", "chrome://version", "about:version", "file:///etc/hostname"]
 )
@@ -293,7 +299,7 @@ async def test_a_warm_browser_knows_the_policy_of_the_day(own: House, view: ByHa
 async def test_seats_of_one_profile_have_their_own_pages(tmp_path: Path, site: PageServer):
     """Two sessions in one browser share its way out; what their pages load is still held apart."""
     view = ByHand(["a.test", "b.test"], resources={"a.test": ["cdn.test"], "b.test": ["other.test"]})
-    house = House(tmp_path, view, dict.fromkeys(NAMES, "127.0.0.1"))
+    house = House(tmp_path, view, dict.fromkeys(NAMES, "127.0.0.1"), ENGINE)
     first, second = house.agent(), house.agent()
     await first.call("create_profile", name="shared")
     for agent, host in ((first, "a.test"), (second, "b.test")):

@@ -13,11 +13,14 @@ from pilothouse.config import Endpoint, Grid
 from pilothouse.guard.rules import read_rules
 from pilothouse.providers.find import find_chrome
 from tests.house import House
+from tests.own_chrome import UNSEEN
+from tests.processes import ENGINE
 from tests.remote.hub import grid
 
 SANDBOX = 'template = "sandbox"'
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-quic", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--remote-debugging-port=0"]
+FLAGS += [f"--disable-features={','.join(UNSEEN)}"]
 
 
 class Afar:
@@ -36,9 +39,10 @@ class Afar:
 
 
 @contextlib.contextmanager
-def chromium(data: Path, *flags: str) -> Iterator[Afar]:
+def chromium(data: Path, *flags: str, whole: bool = False) -> Iterator[Afar]:
+    """Its engine alone, unless `whole`: many who lend browsers have no more of it either."""
     data.mkdir(parents=True, exist_ok=True)
-    command = [find_chrome(""), *FLAGS, *flags, f"--user-data-dir={data}", "about:blank"]
+    command = [(not whole and ENGINE) or find_chrome(""), *FLAGS, *flags, f"--user-data-dir={data}", "about:blank"]
     browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     afar = None
     try:

@@ -17,10 +17,12 @@ from typing import Any
 import pytest
 
 from pilothouse.config import Grid
+from tests.own_chrome import UNSEEN
 
 ROOT = Path(__file__).parents[2]
 START_S = 60
 CHROME = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage"]
+CHROME += [f"--disable-features={','.join(UNSEEN)}"]
 STEREOTYPE = json.dumps({"browserName": "chrome"})
 # A run of tests that is broken off leaves no Grid behind.
 WITH_US = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []

@@ -104,7 +104,7 @@ def view() -> Noting:
 @pytest.fixture
 async def trapped(tmp_path: Path, view: Noting) -> AsyncIterator[House]:
     """A browser elsewhere as our own are started, behind a gateway, and one host that is denied."""
-    with chromium(tmp_path / "far", NO_UDP) as one:
+    with chromium(tmp_path / "far", NO_UDP, whole=True) as one:
         house = House(tmp_path, view, {DENIED: "127.0.0.1", ALLOWED: "127.0.0.1"})
         house.elsewhere.configure([Endpoint("lab", one.url)], Grid())
         house.policy.replace(read_rules(SANDBOX))

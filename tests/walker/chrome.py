@@ -13,6 +13,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from tests.processes import ENGINE
+
 WORLD = Path(__file__).parents[2] / "src/pilothouse/browser/world"
 PAGES = Path(__file__).parent / "pages"
 FLAGS = [
@@ -37,7 +39,7 @@ def source() -> str:
 class Chrome:
     def __init__(self) -> None:
         self.home = tempfile.mkdtemp(prefix="walker-")
-        binary = os.environ.get("PILOTHOUSE_CHROME", "/usr/bin/chromium")
+        binary = ENGINE or "/usr/bin/chromium"
         (theirs_in, self.out), (self.back, theirs_out) = os.pipe(), os.pipe()
         shell = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}'
         self.process = subprocess.Popen(

@@ -85,9 +85,9 @@ export function completed({ tabId, frameId, documentId }) {
   const one = frameId === 0 ? offers.get(tabId) : undefined;
   if (one?.documentId !== documentId) return;
   void look(tabId);
-  if (!one.isLate) return;
-  one.isLate = false;
-  void tellEarly(tabId, one.diary, one.loaderId, one.bodyMax);
+  if (!one.isLate || one.isLoaded) return;
+  one.isLoaded = true;
+  void listenTo(tabId).then(() => tellEarly(tabId, one.diary, one.loaderId, one.bodyMax));
 }
 
 /** A token and a document: this is a page to offer. @param {number} tabId @param {Coming} one */
@@ -98,7 +98,8 @@ function settle(tabId, one) {
   const isLate = !loaderId || !diary.requests.has(loaderId);
   if (isLate && one.seen) tellDocument(diary, { ...one, seen: one.seen });
   if (!one.turned) diary.forgetBefore(one.at);
-  offer(tabId, { token, ticket: '', ...one.page, title: '', diary, loaderId, isLate });
+  offer(tabId, { token, ticket: '', ...one.page, title: '', diary, loaderId, isLate, isLoaded: false });
+  void listenTo(tabId); // unless Chrome has let us already
 }
 
 /** @param {number} tabId */

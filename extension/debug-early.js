@@ -1,17 +1,20 @@
-// The first page of a tab may begin before the debugger is there. What it asked for until then is known from Chrome's own
-// account of a page's resources: addresses, times and status, without headers and bodies.
+// The first page of a tab may begin before the debugger is there. What was answered until then is known from Chrome's own
+// account of a page's resources, which has what is done: addresses, times and status, without headers and bodies.
 
 import { address } from './debug-diary.js';
 import { ask } from './debug-hold.js';
 
 /** @typedef {import('./debug-diary.js').Diary} Diary */
 /** @typedef {{status: number, timestamp: number, headers: Record<string, string>}} Seen */
+/** @typedef {{url: string, at: number, duration: number, status: number, method: string}} Entry */
 
 export const DOCUMENT = 'document';
 const MOST = 500;
 const END_OF_TIME = 1e15;
 const ACCOUNT = `JSON.stringify([performance.timeOrigin, performance.getEntriesByType('resource').slice(0, ${MOST}).map(
-  (one) => [one.name, one.startTime, one.duration, one.responseStatus])])`;
+  (one) => [one.name, one.startTime, one.duration, one.responseStatus, one.initiatorType])])`;
+const MAY_SEND = new Set(['fetch', 'xmlhttprequest', 'beacon', 'other']); // by a method that the account does not tell
+let told = 0;
 
 /** The document itself, as it was told of before.
  * @param {Diary} diary @param {{url: string, method: string, at: number, seen: Seen}} page */
@@ -25,13 +28,19 @@ export function tellDocument(diary, { url, method, at, seen }) {
 
 /** Once the page is there. @param {number} tabId @param {Diary} diary @param {string} loaderId @param {number} bodyMax */
 export async function tellEarly(tabId, diary, loaderId, bodyMax) {
-  const known = new Set([...diary.requests.values()].map((one) => one.url));
   const document = diary.requests.get(DOCUMENT);
   if (document) {
     const duration_ms = Math.max(Date.now() - document.timestamp, 0);
     diary.finish(DOCUMENT, { timestamp: Date.now(), duration_ms, ...(await bodyOf(tabId, loaderId, bodyMax)) });
   }
-  for (const [number, one] of (await account(tabId)).entries()) if (!known.has(one.url)) add(diary, number, one);
+  await tellRest(tabId, diary);
+}
+
+/** What the account has and nobody has told. @param {number} tabId @param {Diary} diary */
+export async function tellRest(tabId, diary) {
+  const listed = await account(tabId);
+  const known = new Set([...diary.requests.values()].map((one) => one.url));
+  for (const one of listed) if (!known.has(address(one.url))) add(diary, one);
 }
 
 /** @param {number} tabId @param {string} requestId @param {number} bodyMax */
@@ -42,13 +51,14 @@ async function bodyOf(tabId, requestId, bodyMax) {
 }
 
 /** A page may say here what it likes, as in its console. @param {number} tabId
- * @returns {Promise<{url: string, at: number, duration: number, status: number}[]>} */
+ * @returns {Promise<Entry[]>} */
 async function account(tabId) {
   const told = await ask({ tabId }, 'Runtime.evaluate', { expression: ACCOUNT, returnByValue: true }).catch(() => undefined);
   try {
     const [origin, list] = JSON.parse(told.result.value);
-    const read = list.map((/** @type {unknown[]} */ [url, start, duration, status]) => {
-      return { url: String(url), at: Number(origin) + Number(start), duration: Number(duration), status: Number(status) };
+    const read = list.map((/** @type {unknown[]} */ [url, start, duration, status, by]) => {
+      const method = MAY_SEND.has(String(by)) ? '' : 'GET';
+      return { url: String(url), at: Number(origin) + Number(start), duration: Number(duration), status: Number(status), method };
     });
     return read.filter(isCredible);
   } catch {
@@ -61,11 +71,11 @@ function isCredible({ url, at, duration }) {
   return at > 0 && duration >= 0 && at + duration < END_OF_TIME && !url.startsWith('data:');
 }
 
-/** @param {Diary} diary @param {number} number @param {{url: string, at: number, duration: number, status: number}} one */
-function add(diary, number, { url, at, duration, status }) {
-  const request_id = `early-${number}`;
-  const told = { timestamp: at, method: 'GET', url: address(url) };
-  diary.begin(request_id, told, { request_id, ...told });
+/** @param {Diary} diary @param {Entry} one */
+function add(diary, { url, at, duration, status, method }) {
+  const request_id = `early-${(told += 1)}`;
+  const begun = { timestamp: at, method, url: address(url) };
+  diary.begin(request_id, begun, { request_id, ...begun });
   const timestamp = at + duration;
   if (status > 0) {
     diary.respond(request_id, { timestamp, status, status_text: '', headers: {}, mime_type: '' });

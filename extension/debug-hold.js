@@ -6,7 +6,9 @@
 const VERSION = '1.3';
 const WORKERS_AND_FRAMES = { autoAttach: true, waitForDebuggerOnStart: false, flatten: true };
 
-/** @type {Map<number, {alone: boolean, coming: Promise<void>}>} */
+/** @typedef {{alone: boolean, coming: Promise<void>}} Held */
+
+/** @type {Map<number, Held>} */
 const held = new Map();
 /** @type {(tabId: number) => boolean} */
 let isAgents = () => false;
@@ -34,7 +36,7 @@ export function hold(tabId, bodyMax) {
   if (known) return known.coming;
   const one = { alone: !isAgents(tabId), coming: Promise.resolve() };
   held.set(tabId, one);
-  if (one.alone) one.coming = take(tabId);
+  if (one.alone) one.coming = take(tabId, one);
   return one.coming;
 }
 
@@ -66,7 +68,7 @@ export async function stepBack(tabId) {
   const one = held.get(tabId);
   if (!one || one.alone) return;
   one.alone = true;
-  one.coming = take(tabId);
+  one.coming = take(tabId, one);
   await one.coming;
 }
 
@@ -85,10 +87,12 @@ export function adopt(tabId, { sessionId, targetInfo }) {
   if (isOursAlone(tabId) && ['iframe', 'worker'].includes(targetInfo.type)) listenTo({ tabId, sessionId });
 }
 
-/** @param {number} tabId */
-async function take(tabId) {
-  const attaching = chrome.debugger.attach({ tabId }, VERSION).catch(() => {}); // closed, or not ours to have
-  await Promise.all([attaching, ...listenTo({ tabId })]); // at once, for the page does not wait for us
+/** Chrome refuses it where a page of its own is shown, as in every new tab: then whoever asks next tries again.
+ * @param {number} tabId @param {Held} one */
+async function take(tabId, one) {
+  const attaching = chrome.debugger.attach({ tabId }, VERSION).then(() => true, () => false);
+  await Promise.all(listenTo({ tabId })); // at once, for the page does not wait for us
+  if (!(await attaching) && held.get(tabId) === one) held.delete(tabId);
 }
 
 /** @param {Debuggee} debuggee @returns {Promise<any>[]} */

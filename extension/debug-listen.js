@@ -1,5 +1,6 @@
 // What Chrome's debugger says of a tab, sorted: is it of the page that is there, or of the next one?
 
+import { tellRest } from './debug-early.js';
 import * as held from './debug-hold.js';
 import { Requests } from './debug-network.js';
 import { coming, offers, plain, remember } from './debug-pages.js';
@@ -9,6 +10,9 @@ import { bodyMax } from './debug-settings.js';
 
 /** @type {Map<number, Requests>} */
 const listeners = new Map();
+/** @type {Set<number>} tabs whose account is about to be read again */
+const looking = new Set();
+const LOOK_MS = 100;
 
 /** @param {number} tabId */
 export function listenTo(tabId) {
@@ -64,7 +68,20 @@ function deskOf(tabId) {
     diaryFor: (loaderId, documentUrl) => (comingOf(tabId, loaderId, documentUrl) ?? offers.get(tabId))?.diary,
     bodyMax: () => offers.get(tabId)?.bodyMax ?? bodyMax(),
     ask: held.ask,
+    missed: () => lookAgain(tabId),
   };
+}
+
+/** Requests have ended that nobody told of: the account of a page that we came to too late has them, a moment later.
+ * @param {number} tabId */
+function lookAgain(tabId) {
+  const one = offers.get(tabId);
+  if (!one?.isLate || !one.isLoaded || looking.has(tabId)) return;
+  looking.add(tabId);
+  setTimeout(() => {
+    looking.delete(tabId);
+    if (offers.get(tabId) === one) void tellRest(tabId, one.diary);
+  }, LOOK_MS);
 }
 
 /** The page on its way, if that is the one whose document Chrome calls so.

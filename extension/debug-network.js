@@ -10,11 +10,13 @@ import { address, fields } from './debug-diary.js';
  * @property {(loaderId: string, documentUrl: string) => Diary | undefined} diaryFor whose requests a document's are
  * @property {() => number} bodyMax characters of a body that are told
  * @property {(debuggee: Debuggee, method: string, params: object) => Promise<any>} ask
+ * @property {() => void} missed a request has ended of which we heard neither the beginning nor the answer
  */
 
 /** @typedef {{id: string, diary: Diary, at: number, began: number, hop: number, mime: string, size: number}} Open */
 
 const MAX_FETCHED = 10_000_000;
+const READ_ONLY = new Set(['Stylesheet', 'Image', 'Media', 'Font', 'Script', 'TextTrack', 'Manifest']); // always GET
 const SAYS = /^(text\/|application\/(.*json|.*xml|.*javascript|x-www-form-urlencoded|graphql|x-ndjson))/;
 
 export class Requests {
@@ -58,9 +60,22 @@ export class Requests {
   }
 
   /** @param {string} key @param {any} params */
-  #answered(key, { response, timestamp }) {
-    const open = this.open.get(key);
+  #answered(key, { requestId, loaderId, type, response, timestamp }) {
+    const isDocument = requestId === loaderId; // is told of otherwise, if we came too late for it
+    const open = this.open.get(key) ?? (isDocument ? undefined : this.#adopted(key, loaderId, type, response, timestamp));
     if (open) this.#respond(open, response, timestamp);
+  }
+
+  /** A request that began before we listened: its answer tells all but the method and what was sent.
+   * @param {string} key @param {string} loaderId @param {string} type @param {any} response @param {number} timestamp */
+  #adopted(key, loaderId, type, { url, timing }, timestamp) {
+    const diary = url.startsWith('data:') ? undefined : this.desk.diaryFor(loaderId, '');
+    if (!diary) return undefined;
+    const began = timing?.requestTime ?? timestamp;
+    const open = { id: key, diary, at: Date.now() - (timestamp - began) * 1000, began, hop: 0, mime: '', size: 0 };
+    this.open.set(key, open);
+    begin(open, { method: READ_ONLY.has(type) ? 'GET' : '', url, headers: {}, body: undefined });
+    return open;
   }
 
   /** @param {Open} open @param {any} response @param {number} timestamp */
@@ -84,7 +99,7 @@ export class Requests {
   /** @param {Debuggee} source @param {string} key @param {any} params */
   async #finished(source, key, { requestId, timestamp }) {
     const open = this.open.get(key);
-    if (!open) return;
+    if (!open) return this.desk.missed();
     this.open.delete(key);
     const body = await this.#body(source, requestId, open);
     open.diary.finish(open.id, { timestamp: moment(open, timestamp), duration_ms: lasted(open, timestamp), ...body });
@@ -104,7 +119,7 @@ export class Requests {
   /** @param {string} key @param {any} params */
   #failed(key, { errorText, blockedReason, timestamp }) {
     const open = this.open.get(key);
-    if (!open) return;
+    if (!open) return this.desk.missed();
     this.open.delete(key);
     const error = [errorText || 'failed', blockedReason].filter(Boolean).join(', ').slice(0, 1000);
     open.diary.fail(open.id, { timestamp: moment(open, timestamp), duration_ms: lasted(open, timestamp), error });

@@ -25,6 +25,7 @@ import { isOursAlone } from './debug-hold.js';
  * @property {Diary} diary
  * @property {string} loaderId
  * @property {boolean} isLate the debugger came after the document
+ * @property {boolean} isLoaded and what the document had asked for until then was told
  * @property {{url: string, title: string} | null} told what the hub has heard of it, on this line
  * @property {boolean} accepted
  * @property {number} bodyMax

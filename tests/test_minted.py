@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pilothouse.browser.folders import _SESSION
 from pilothouse.guard.redact import LOGGED, REGISTERED, SAID, SHOWN
-from pilothouse.minted import LETTERS, minted
+from pilothouse.minted import LETTERS, lettered, minted
 from tests.house import Agent
 from tests.hub.test_hub import World, offered
 from tests.promises import promise
@@ -32,6 +32,13 @@ async def test_a_session_is_called_so(agent: Agent) -> None:
     name = (await agent.call("open_session"))["session"]
     assert re.fullmatch(rf"s[a-z]{{{LETTERS}}}", name)
     assert _SESSION.fullmatch(name), "its folder is swept when it is old"
+
+
+def test_a_handle_may_come_from_a_signature() -> None:
+    """Every bit of it counts, up to as many as a handle has room for."""
+    signed = [bytes(31) + bytes([number]) for number in range(256)] + [b"\xff" * 32]
+    assert len({lettered(one) for one in signed}) == len(signed)
+    assert all(re.fullmatch(rf"[a-z]{{{LETTERS}}}", lettered(one)) for one in signed)
 
 
 def test_so_is_a_tab_that_is_offered_for_inspection(tmp_path: Path) -> None:

@@ -43,6 +43,29 @@ def test_a_key_is_shown_once_and_only_its_hash_is_kept(file: Path, capsys: pytes
     assert told == [("ann", "removed"), ("ann", "added"), ("ann", "removed")]
 
 
+def test_what_does_not_count_is_told(file: Path):
+    """Of the rest of the file everything counts."""
+    file.write_text(
+        '[[users]]\nname = "ann"\n[[cocoons]]\nid = "shop"\nowner = "ann"\n'
+        '[[cocoons]]\nid = "blog"\nowner = "annn"\ntarget = "http://127.0.0.1:1"\n'
+    )
+    told: list[str] = []
+    assert Cocoons(file, Proxy(), forbidden_ports=set(), on_mistake=told.append).all() == []
+    assert [one.partition(": ")[0] for one in told] == [
+        "the cocoon shop does not count",
+        "the cocoon blog does not count",
+    ]
+    assert "needs a target" in told[0]
+    assert "no user 'annn'" in told[1]
+    told.clear()
+    alone = Cocoons(file, Proxy(), forbidden_ports=set(), served=False, on_mistake=told.append)  # as a hub has them
+    assert [one.id for one in alone.all()] == ["shop"]
+    assert len(told) == 1
+    file.write_text("[[users")
+    assert [one.id for one in alone.all()] == ["shop"]
+    assert told[1].startswith("users and cocoons stay as they were")
+
+
 @pytest.mark.parametrize("name", ["local", "Ann", "", "a b", "../x", "a" * 65])
 def test_names_that_nobody_can_have(file: Path, name: str, capsys: pytest.CaptureFixture[str]):
     assert main(["user", "add", name]) == 2

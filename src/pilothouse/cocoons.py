@@ -4,7 +4,6 @@ Above: the proxy, the hub, the person's routes and commands. Below: config, edit
 is read anew when the file changes, so that a cocoon that was added is there with the next request.
 """
 
-import contextlib
 import hashlib
 import hmac
 from collections.abc import Callable, Iterator
@@ -36,9 +35,18 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Cocoons:
-    """All cocoons of one file. `forbidden_ports` are ours: no target may lead there."""
+    """All cocoons of one file. `forbidden_ports` are ours: no target may lead there. `served`: a hub alone serves none,
+    and needs no target to know whose they are. `on_mistake` is told, once, what in the file does not count."""
 
-    def __init__(self, file: Path, settings: Proxy, *, forbidden_ports: set[int]) -> None:
+    def __init__(
+        self,
+        file: Path,
+        settings: Proxy,
+        *,
+        forbidden_ports: set[int],
+        served: bool = True,
+        on_mistake: Callable[[str], None] = lambda words: None,
+    ) -> None:
         self._file = file
         self._forbidden_ports = forbidden_ports
         self.proxy = settings
@@ -46,7 +54,8 @@ class Cocoons:
         self._places: dict[str, Place] = {}
         self._users: dict[str, str] = {}
         self.on_users: Callable[[str, str], None] = lambda name, change: None  # "added" or "removed"; both: a new key
-        self.on_mistake: Callable[[Failure], None] = lambda failure: None  # the file cannot be read; the list stays
+        self._served = served
+        self._on_mistake = on_mistake
         self._refresh()
 
     def find(self, cocoon_id: str) -> Place | None:
@@ -114,13 +123,16 @@ class Cocoons:
         return parse(text, str(self._file))
 
     def _check(self, cocoon: Cocoon, known: Config) -> None:
-        if not cocoon.target:
+        if not cocoon.target and self._served:
             hint = f"pilothouse cocoon add {cocoon.id} http://127.0.0.1:3000"
             raise Failure("bad_request", "a cocoon needs a target", suggestions=[hint])
         if cocoon.owner != LOCAL and cocoon.owner not in {one.name for one in known.users}:
-            hint = f'add [[users]] with name = "{cocoon.owner}" to {self._file.name}'
+            hint = f"pilothouse user add {cocoon.owner[:64]}"
             raise Failure("bad_request", f"there is no user {cocoon.owner[:64]!r}", suggestions=[hint])
-        check_url(cocoon.target, self._forbidden_ports)
+        self._target(cocoon)
+
+    def _target(self, cocoon: Cocoon) -> str:
+        return check_url(cocoon.target, self._forbidden_ports).rstrip("/") if cocoon.target else ""
 
     def _refresh(self) -> None:
         """A file with a mistake in it changes nothing, and is told of once."""
@@ -133,16 +145,18 @@ class Cocoons:
             self._places = {one.id: self._place(one) for one in config.cocoons if self._usable(one, config)}
             self._users = {one.name: one.key_sha256 for one in config.users if one.key_sha256}
         except Failure as failure:
-            self.on_mistake(failure)
+            self._on_mistake(f"users and cocoons stay as they were: {failure}")
         self._stamp = stamp
         for name, change in _changes(before, self._users):
             self.on_users(name, change)
 
     def _usable(self, cocoon: Cocoon, config: Config) -> bool:
-        with contextlib.suppress(Failure):
+        try:
             self._check(cocoon, config)
-            return True
-        return False
+        except Failure as failure:
+            self._on_mistake(f"the cocoon {cocoon.id} does not count: {failure}")
+            return False
+        return True
 
     def _place(self, cocoon: Cocoon) -> Place:
         base = self.proxy
@@ -150,7 +164,7 @@ class Cocoons:
             id=cocoon.id,
             name=cocoon.name or cocoon.id,
             owner=cocoon.owner,
-            target=check_url(cocoon.target, self._forbidden_ports).rstrip("/"),
+            target=self._target(cocoon),
             origin=origin_of(cocoon.id, base),
             enabled=cocoon.enabled is not False,
             content_types=frozenset(_own(cocoon.content_types, base.content_types)),

@@ -326,7 +326,7 @@ class _Proxy:
     def __init__(self, settings: Config, file: Path, keys: Keys, own_port: int) -> None:
         self._listener, proxy = bound(settings.proxy) if settings.proxy.enabled else (None, settings.proxy)
         ports = {own_port, proxy.port}
-        self.cocoons = Cocoons(file, proxy, forbidden_ports=ports)
+        self.cocoons = Cocoons(file, proxy, forbidden_ports=ports, on_mistake=_log.warning)
         self._door: ProxyDoor | None = None
         signer = Signer(hive_secrets(keys))
         self.hub = Hub(self.cocoons, signer, settings.hub.memory_mb * 1_000_000)

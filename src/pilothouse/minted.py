@@ -12,3 +12,9 @@ LETTERS = 28  # of 26 kinds each: more than 128 bits
 
 def minted() -> str:
     return "".join(secrets.choice(string.ascii_lowercase) for _ in range(LETTERS))
+
+
+def lettered(raw: bytes) -> str:
+    """The same for the same bytes, of which nobody can guess as many."""
+    number, letters = int.from_bytes(raw, "big"), string.ascii_lowercase
+    return "".join(letters[number // 26**place % 26] for place in range(LETTERS))

@@ -268,3 +268,25 @@ def test_a_ticket_brings_one_browser_of_one_user_back(signer: Signer, clock: Clo
     ):
         with pytest.raises(Failure, match="not valid"):
             signer.returned(*wrong)
+
+
+def test_a_handle_is_the_same_for_the_same_tab_alone(signer: Signer, clock: Clock):
+    token, other = minted(signer), minted(signer)
+    handle = signer.handle(token, "ann", "b1")
+    assert Signer([SECRET], clock).handle(token, "ann", "b1") == handle
+    for tab in ((other, "ann", "b1"), (token, "ben", "b1"), (token, "ann", "b2"), (token, "annb", "1")):
+        assert signer.handle(*tab) != handle
+    assert Signer([OTHER], clock).handle(token, "ann", "b1") != handle
+    assert handle != signer.ticket(token, "ann", "b1").encode()
+
+
+def test_a_token_of_another_secret_is_noticed(signer: Signer, clock: Clock):
+    """By whoever runs the hub; who brought it hears no more than of any other token."""
+    noticed: list[bool] = []
+    signer.on_foreign = lambda: noticed.append(True)
+    with pytest.raises(Failure, match="not valid"):
+        signer.verify(minted(Signer([OTHER], clock)))
+    assert noticed == [True]
+    with pytest.raises(Failure, match="not valid"):
+        signer.verify("nonsense")
+    assert noticed == [True]

@@ -193,7 +193,7 @@ async def test_a_hub_that_starts_again_has_the_tabs_back_within_5_s(town: Town, 
 
             _, back = await until(both, "it is back, and so is one that was opened and moved meanwhile")
             assert time.monotonic() - began < 5
-            assert back["browser_id"] == tab["browser_id"]
+            assert (back["browser_id"], back["token"]) == (tab["browser_id"], tab["token"])
             await page.js("console.log('after')")
 
             async def complete() -> bool:
@@ -370,6 +370,10 @@ async def test_who_may_not_come_in(town: Town):
     with pytest.raises(Failure) as away:
         await FarHub("ws://127.0.0.1:1/signaling", "x").listed("")
     assert away.value.retryable
+    with pytest.raises(Failure) as elsewhere:
+        await FarHub(town.url.removesuffix("signaling") + "nowhere", town.keys["ann"]).listed("")
+    assert elsewhere.value.suggestions == ["the address of a hub ends with /signaling"]
+    assert "allowed_hosts" in FarHub("wss://hub.test/signaling", "x")._refusal(421).suggestions[0]
     async with httpx.AsyncClient() as client:
         url = town.url.replace("ws:", "http:").removesuffix("/signaling")
         assert (await client.get(f"{url}/health")).json() == {"ok": True}

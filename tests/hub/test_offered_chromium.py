@@ -92,6 +92,21 @@ async def test_a_tabs_first_page_may_begin_before_the_debugger_is_there(stage: S
         await stage.printed(tab, line, part=True)
 
 
+@pytest.mark.parametrize("begun_at", ["chrome://newtab", "about:blank"])
+async def test_what_fails_in_the_first_page_of_a_tab_is_told(stage: Stage, begun_at: str):
+    """A new tab, and the address typed into it: Chrome lets nobody listen before the page is there."""
+    page = await stage.open(begun_at)
+    number = await stage.person.chrome.tab_id(page, stage.person.popup)
+    await stage.person.popup.js(f"chrome.tabs.update({number}, {{url: {stage.url('/tardy')!r}}}).then(() => true)")
+    tab = await stage.offered("/tardy")
+    late, soon = await stage.done(tab, r"\?ms=400"), await stage.done(tab, r"\?ms=0")
+    assert (late.status, soon.status, (await stage.done(tab, "/nowhere")).status) == (500, 500, 404)
+    assert late.method in ("POST", "")  # never a wrong one
+    assert late.duration_ms
+    assert late.duration_ms >= 300
+    assert len(await stage.requests(tab, status_min=400)) == 3
+
+
 async def test_an_agent_finds_the_failing_request(stage: Stage):
     _page, tab = await stage.show("/shop")
     await stage.done(tab, "/api/broken")

@@ -40,6 +40,12 @@ WORKER = """self.addEventListener('install', () => self.skipWaiting())
 self.addEventListener('activate', (event) => event.waitUntil(clients.claim()))
 self.addEventListener('fetch', (event) => event.respondWith(fetch(event.request)))"""
 
+# What fails while the page, its first, still loads, and what fails after that.
+TARDY = """<!doctype html><title>Tardy</title><link rel=icon href="data:,"><script>
+fetch('/api/tardy?ms=0', {method: 'POST', body: 'x'});
+fetch('/api/tardy?ms=400', {method: 'POST', body: 'x'});
+fetch('/nowhere');
+</script>"""
 # A router's first act.
 MOVES = """<!doctype html><head><script>history.replaceState({}, '', '/moved?on=1')</script><title>Moves</title>
 <link rel=icon href="data:,">"""
@@ -77,6 +83,8 @@ class Shop(App):
             Route("/api/broken", lambda request: JSONResponse({"error": "no tea"}, 500)),
             Route("/long", lambda request: PlainTextResponse("é" * 200_000)),
             Route("/worker.js", lambda request: Response(WORKER, media_type="text/javascript")),
+            Route("/tardy", lambda request: HTMLResponse(TARDY)),
+            Route("/api/tardy", self._tardy, methods=["POST"]),
             Route("/moves", lambda request: HTMLResponse(MOVES)),
             Route("/forges", lambda request: HTMLResponse(FORGES)),
             Route("/framed", lambda request: HTMLResponse("<title>Framed</title><iframe src=/quiet></iframe>")),
@@ -86,6 +94,10 @@ class Shop(App):
     async def _page(self, request: Request) -> Response:
         self.asked.append((request.url.path, request.headers.get("sec-fetch-dest", "")))
         return HTMLResponse(PAGE)
+
+    async def _tardy(self, request: Request) -> Response:
+        await asyncio.sleep(int(request.query_params["ms"]) / 1000)
+        return JSONResponse({"error": "too late"}, 500)
 
     async def _items(self, request: Request) -> Response:
         return JSONResponse({"found": await request.json()})

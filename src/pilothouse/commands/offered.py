@@ -71,7 +71,7 @@ def _request(told: Entry) -> str:
     if told.get("error") or told.get("status", 0) >= 400:
         outcome = paint(outcome, RED, sys.stdout)
     took = f" {told['duration_ms']:.0f} ms" if "duration_ms" in told else ""
-    return f"{told.get('method', '')} {outcome}{took} {told.get('url', '')}"
+    return f"{told.get('method') or '?'} {outcome}{took} {told.get('url', '')}"
 
 
 def _entry(told: Entry) -> str:

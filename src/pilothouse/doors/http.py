@@ -173,7 +173,8 @@ class Front:
             raise _Refused(403, "unauthorized", "this machine may not call", hint=hint)
         host, origin = headers.getlist("host"), headers.getlist("origin")
         if len(host) != 1 or host[0].lower() not in self._hosts:
-            raise _Refused(421, "unauthorized", "this Host is not ours", hint="call it as 127.0.0.1, with the port")
+            hint = "call it as 127.0.0.1, with the port; server.allowed_hosts has other names"
+            raise _Refused(421, "unauthorized", "this Host is not ours", hint=hint)
         if scope["path"] == BRIDGE_PATH:
             if origin != self._extension:
                 hint = "only the Pilothouse extension connects here; programs have /mcp and /api"

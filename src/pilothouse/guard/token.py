@@ -27,6 +27,7 @@ MIN_SECRET_BYTES = 32
 MAX_SPENT = 100_000
 _PURPOSE = "pilothouse debug token"
 _RETURN = "pilothouse debug return"
+_HANDLE = "pilothouse debug handle"
 _VERSION = 1
 _NONCE_BYTES = 16
 
@@ -49,6 +50,7 @@ class Signer:
             raise _refused("HIVE_SECRET is not set")
         self._secrets = [_long_enough(one) for one in hive_secrets]
         self._clock = clock
+        self.on_foreign: Callable[[], None] = lambda: None  # a token came that another secret has signed
 
     @cached_property
     def _keys(self) -> list[bytes]:
@@ -77,6 +79,10 @@ class Signer:
         """With it one browser of one user can come back with a token that was good once."""
         return _ticket(self._keys[0], token, user, browser)
 
+    def handle(self, token: str, user: str, browser: str) -> bytes:
+        """What clients may know a tab by: the same after a new start, and no way back to its token."""
+        return _bound(self._keys[0], _HANDLE, token, user, browser)
+
     def returned(self, token: str, ticket: str, user: str, browser: str) -> Claim:
         """As `verify`, whatever the time, for whoever holds the ticket."""
         claim = self._genuine(token)
@@ -92,6 +98,7 @@ class Signer:
             hmac.compare_digest(claim.s, _signature(key, claim.c, claim.p, claim.n, claim.t)) for key in self._keys
         ]
         if not any(right):
+            self.on_foreign()
             raise not_valid()
         return claim
 
@@ -135,7 +142,11 @@ def _signature(key: bytes, cocoon: str, path: str, nonce: str, at_ms: int) -> st
 
 
 def _ticket(key: bytes, token: str, user: str, browser: str) -> str:
-    return _text(hmac.digest(key, msgspec.json.encode([_RETURN, _VERSION, token, user, browser]), "sha256"))
+    return _text(_bound(key, _RETURN, token, user, browser))
+
+
+def _bound(key: bytes, purpose: str, token: str, user: str, browser: str) -> bytes:
+    return hmac.digest(key, msgspec.json.encode([purpose, _VERSION, token, user, browser]), "sha256")
 
 
 def _long_enough(secret: str) -> bytes:

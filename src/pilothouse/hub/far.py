@@ -39,6 +39,8 @@ OPEN_S = 5.0
 ASK_S = 12.0  # the hub itself may ask a browser first
 MAX_ANSWER = 64 * 1024 * 1024
 _KEY_IS_OVER = 4401
+_NOT_ITS_NAME = 421
+_PATH = "/signaling"
 
 
 class FarHub:
@@ -125,11 +127,19 @@ class FarHub:
                 self._url, additional_headers=headers, open_timeout=OPEN_S, max_size=MAX_ANSWER, ping_timeout=10
             )
         except InvalidStatus as refused:
-            if refused.response.status_code in (401, 403):
-                raise _unknown_key() from None
-            raise _away(f"the hub at {self._url} answers with {refused.response.status_code}") from None
+            raise self._refusal(refused.response.status_code) from None
         except (OSError, TimeoutError, WebSocketException, ValueError) as error:
             raise _away(f"the hub at {self._url} cannot be reached: {str(error)[:200]}") from None
+
+    def _refusal(self, status: int) -> Failure:
+        why = f"the hub at {self._url} answers with {status}"
+        if not self._url.endswith(_PATH):
+            return _away(why, f"the address of a hub ends with {_PATH}")
+        if status in (401, 403):
+            return _unknown_key()
+        if status == _NOT_ITS_NAME:
+            return _away(why, "is the name in hub.url among server.allowed_hosts of the hub's config.toml?")
+        return _away(why)
 
     async def _read(self, line: ClientConnection) -> None:
         """Until it breaks; then nobody waits for what cannot come."""
@@ -166,8 +176,8 @@ def _tidied(told: Followed) -> NetworkRequest | ConsoleEntry | Missed | None:
 
 def _failure(told: HubError) -> Failure:
     code = str(told.error.get("code"))
-    hint = "browser_debug_list_tabs lists the tabs of now"
-    return Failure(code if code in CODES else "system", str(told.error.get("message"))[:500], suggestions=[hint])
+    hints = ["browser_debug_list_tabs lists the tabs of now"] if code == "not_found" else []
+    return Failure(code if code in CODES else "system", str(told.error.get("message"))[:500], suggestions=hints)
 
 
 def _unknown_key() -> Failure:
@@ -175,6 +185,5 @@ def _unknown_key() -> Failure:
     return Failure("unauthorized", "the hub does not know this key", suggestions=[hint])
 
 
-def _away(why: str) -> Failure:
-    hint = "is it running, and is hub.url in config.toml right?"
+def _away(why: str, hint: str = "is it running, and is hub.url in config.toml right?") -> Failure:
     return Failure("system", why, suggestions=[hint], retryable=True)

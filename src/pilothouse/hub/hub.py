@@ -36,7 +36,7 @@ from pilothouse.hub.words import (
     no_such_tab,
     readable,
 )
-from pilothouse.minted import minted
+from pilothouse.minted import lettered
 from pilothouse.result import clean
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ Listener = Callable[[NetworkRequest | ConsoleEntry | None], None]
 class Tab:
     """`complete`: nothing of it was missed, so that the browser need not be asked."""
 
-    def __init__(self, token: str, said: TabAvailable, user: str, place: Place, *, complete: bool) -> None:
-        self.handle = minted()
-        self.token = token
+    def __init__(self, handle: str, said: TabAvailable, user: str, place: Place, *, complete: bool) -> None:
+        self.handle = handle
+        self.token = said.token
         self.user = user
         self.browser_id = said.browser_id
         self.cocoon = place.id
@@ -136,7 +136,8 @@ class Hub:
             raise Failure("over_limit", f"there are {MAX_TABS} tabs already", suggestions=["close some"])
         if not said.ticket:
             self._spent.use(claim)
-        tab = Tab(said.token, said, user, place, complete=not said.ticket)
+        handle = lettered(self._signer.handle(said.token, user, said.browser_id))
+        tab = Tab(handle, said, user, place, complete=not said.ticket)
         self._tabs[said.token] = self._handles[tab.handle] = tab
         return tab
 

@@ -15,7 +15,7 @@ Regex = Annotated[str, Meta(max_length=1000, description="regular expression")]
 Status = Annotated[int, Meta(ge=0, le=999)]
 Since = Annotated[int, Meta(ge=0, description="epoch ms")]
 LINE_CHARS = 500
-_NONE = "no tab is offered: open a page of a cocoon in a browser that is paired"
+_NONE = "no tab is offered: open a page of a cocoon in a browser that is paired, or that knows the hub"
 
 
 class Offered(msgspec.Struct):
@@ -78,7 +78,7 @@ def _tab_line(one: TabInfo) -> str:
 
 def _request_line(one: NetworkRequest) -> str:
     took = f" {one.duration_ms:.0f} ms" if one.duration_ms is not None else ""
-    return f"{one.method} {one.error or one.status or 'pending'}{took} {plain_url(one.url)}"
+    return f"{one.method or '?'} {one.error or one.status or 'pending'}{took} {plain_url(one.url)}"
 
 
 def _entry_line(one: ConsoleEntry) -> str:

@@ -12,6 +12,7 @@ import { coming, isAllowed, isProxys, left, offers, plain } from './debug-pages.
 
 const HEADER = 'x-adi-debug-token';
 const MOST_LEFT = 5;
+const MOST_LOOKS = 20;
 
 /** As early as can be: the debugger is to be there before the answer. Chrome tells this of every page, and the rest only
  * of those that the person lets us see. Of a tab that is opened at its address it tells this last, after the answer, with
@@ -87,7 +88,8 @@ export function completed({ tabId, frameId, documentId }) {
   void look(tabId);
   if (!one.isLate || one.isLoaded) return;
   one.isLoaded = true;
-  void listenTo(tabId).then(() => tellEarly(tabId, one.diary, one.loaderId, one.bodyMax));
+  const isThere = () => offers.get(tabId) === one;
+  void listenTo(tabId).then(() => tellEarly(tabId, one.diary, one.loaderId, one.bodyMax, isThere));
 }
 
 /** A token and a document: this is a page to offer. @param {number} tabId @param {Coming} one */
@@ -98,7 +100,7 @@ function settle(tabId, one) {
   const isLate = !loaderId || !diary.requests.has(loaderId);
   if (isLate && one.seen) tellDocument(diary, { ...one, seen: one.seen });
   if (!one.turned) diary.forgetBefore(one.at);
-  offer(tabId, { token, ticket: '', ...one.page, title: '', diary, loaderId, isLate, isLoaded: false });
+  offer(tabId, { token, ticket: '', ...one.page, title: '', diary, loaderId, isLate, isLoaded: false, looks: MOST_LOOKS });
   void listenTo(tabId); // unless Chrome has let us already
 }
 

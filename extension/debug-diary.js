@@ -27,6 +27,8 @@ export class Diary {
     this.requests = new Map();
     /** @type {ConsoleEntry[]} */
     this.entries = [];
+    /** @type {Set<string>} addresses that are known from Chrome's own account alone */
+    this.early = new Set();
     this.asked = 0; // characters of all requests
     this.printed = 0; // and of all lines
     this.newest = 0;

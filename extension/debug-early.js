@@ -2,7 +2,7 @@
 // account of a page's resources, which has what is done: addresses, times and status, without headers and bodies.
 
 import { address } from './debug-diary.js';
-import { ask } from './debug-hold.js';
+import { ask, heldSince } from './debug-hold.js';
 
 /** @typedef {import('./debug-diary.js').Diary} Diary */
 /** @typedef {{status: number, timestamp: number, headers: Record<string, string>}} Seen */
@@ -12,8 +12,9 @@ export const DOCUMENT = 'document';
 const MOST = 500;
 const END_OF_TIME = 1e15;
 const ACCOUNT = `JSON.stringify([performance.timeOrigin, performance.getEntriesByType('resource').slice(0, ${MOST}).map(
-  (one) => [one.name, one.startTime, one.duration, one.responseStatus, one.initiatorType])])`;
-const MAY_SEND = new Set(['fetch', 'xmlhttprequest', 'beacon', 'other']); // by a method that the account does not tell
+  (one) => [one.name, one.startTime, one.duration, one.redirectEnd ? 0 : one.responseStatus, one.initiatorType])])`;
+// What asks for these is never anything but GET; of the others the account does not tell by which method they were sent.
+const ASKED_FOR = new Set(['audio', 'body', 'css', 'embed', 'icon', 'image', 'img', 'input', 'link', 'object', 'script', 'track', 'video']);
 let told = 0;
 
 /** The document itself, as it was told of before.
@@ -26,21 +27,29 @@ export function tellDocument(diary, { url, method, at, seen }) {
   diary.respond(DOCUMENT, { timestamp, status, status_text: '', headers, mime_type });
 }
 
-/** Once the page is there. @param {number} tabId @param {Diary} diary @param {string} loaderId @param {number} bodyMax */
-export async function tellEarly(tabId, diary, loaderId, bodyMax) {
+/** Once the page is there. @param {number} tabId @param {Diary} diary @param {string} loaderId @param {number} bodyMax
+ * @param {() => boolean} isThere whether it still is */
+export async function tellEarly(tabId, diary, loaderId, bodyMax, isThere) {
   const document = diary.requests.get(DOCUMENT);
   if (document) {
     const duration_ms = Math.max(Date.now() - document.timestamp, 0);
     diary.finish(DOCUMENT, { timestamp: Date.now(), duration_ms, ...(await bodyOf(tabId, loaderId, bodyMax)) });
   }
-  await tellRest(tabId, diary);
+  await tellRest(tabId, diary, isThere);
 }
 
-/** What the account has and nobody has told. @param {number} tabId @param {Diary} diary */
-export async function tellRest(tabId, diary) {
+/** What the account has of the time before we listened, and nobody has told: each once, and of no page so much that others
+ * would suffer. @param {number} tabId @param {Diary} diary @param {() => boolean} isThere */
+export async function tellRest(tabId, diary, isThere) {
   const listed = await account(tabId);
+  if (!isThere()) return; // the account is another page's
+  const since = heldSince(tabId);
   const known = new Set([...diary.requests.values()].map((one) => one.url));
-  for (const one of listed) if (!known.has(address(one.url))) add(diary, one);
+  for (const one of listed) {
+    if (diary.early.size >= MOST || one.at > since || known.has(one.url) || diary.early.has(one.url)) continue;
+    diary.early.add(one.url);
+    add(diary, one);
+  }
 }
 
 /** @param {number} tabId @param {string} requestId @param {number} bodyMax */
@@ -56,9 +65,10 @@ async function account(tabId) {
   const told = await ask({ tabId }, 'Runtime.evaluate', { expression: ACCOUNT, returnByValue: true }).catch(() => undefined);
   try {
     const [origin, list] = JSON.parse(told.result.value);
-    const read = list.map((/** @type {unknown[]} */ [url, start, duration, status, by]) => {
-      const method = MAY_SEND.has(String(by)) ? '' : 'GET';
-      return { url: String(url), at: Number(origin) + Number(start), duration: Number(duration), status: Number(status), method };
+    const read = list.slice(0, MOST).map((/** @type {unknown[]} */ [url, start, duration, status, by]) => {
+      const method = ASKED_FOR.has(String(by)) ? 'GET' : '';
+      const at = Number(origin) + Number(start);
+      return { url: address(String(url)), at, duration: Number(duration), status: Number(status), method };
     });
     return read.filter(isCredible);
   } catch {
@@ -74,7 +84,7 @@ function isCredible({ url, at, duration }) {
 /** @param {Diary} diary @param {Entry} one */
 function add(diary, { url, at, duration, status, method }) {
   const request_id = `early-${(told += 1)}`;
-  const begun = { timestamp: at, method, url: address(url) };
+  const begun = { timestamp: at, method, url };
   diary.begin(request_id, begun, { request_id, ...begun });
   const timestamp = at + duration;
   if (status > 0) {

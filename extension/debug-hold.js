@@ -4,9 +4,10 @@
 /** @typedef {import('./types').Debuggee} Debuggee */
 
 const VERSION = '1.3';
+const OURS_ALREADY = /already attached/i; // by an earlier hold, which is not done yet
 const WORKERS_AND_FRAMES = { autoAttach: true, waitForDebuggerOnStart: false, flatten: true };
 
-/** @typedef {{alone: boolean, coming: Promise<void>}} Held */
+/** @typedef {{alone: boolean, coming: Promise<void>, since: number}} Held since when Chrome tells us, by the wall's clock */
 
 /** @type {Map<number, Held>} */
 const held = new Map();
@@ -24,6 +25,11 @@ export function isOursAlone(tabId) {
   return held.get(tabId)?.alone ?? false;
 }
 
+/** What began later was heard. @param {number} tabId */
+export function heldSince(tabId) {
+  return held.get(tabId)?.since ?? Infinity;
+}
+
 /** @param {number} tabId */
 export function isHeld(tabId) {
   return held.has(tabId);
@@ -34,7 +40,7 @@ export function hold(tabId, bodyMax) {
   postDataMax = bodyMax;
   const known = held.get(tabId);
   if (known) return known.coming;
-  const one = { alone: !isAgents(tabId), coming: Promise.resolve() };
+  const one = { alone: !isAgents(tabId), coming: Promise.resolve(), since: Infinity };
   held.set(tabId, one);
   if (one.alone) one.coming = take(tabId, one);
   return one.coming;
@@ -42,7 +48,7 @@ export function hold(tabId, bodyMax) {
 
 /** After a new start of the worker: our attachment outlived it. @param {number} tabId @param {boolean} alone */
 export function holdAgain(tabId, alone) {
-  held.set(tabId, { alone, coming: Promise.resolve() });
+  held.set(tabId, { alone, coming: Promise.resolve(), since: Infinity });
 }
 
 /** @param {number} tabId */
@@ -90,9 +96,13 @@ export function adopt(tabId, { sessionId, targetInfo }) {
 /** Chrome refuses it where a page of its own is shown, as in every new tab: then whoever asks next tries again.
  * @param {number} tabId @param {Held} one */
 async function take(tabId, one) {
-  const attaching = chrome.debugger.attach({ tabId }, VERSION).then(() => true, () => false);
+  const attaching = chrome.debugger.attach({ tabId }, VERSION).then(
+    () => true,
+    (problem) => OURS_ALREADY.test(String(problem?.message ?? problem)),
+  );
   await Promise.all(listenTo({ tabId })); // at once, for the page does not wait for us
-  if (!(await attaching) && held.get(tabId) === one) held.delete(tabId);
+  one.since = Date.now();
+  if (!(await attaching) && one.alone && held.get(tabId) === one) held.delete(tabId);
 }
 
 /** @param {Debuggee} debuggee @returns {Promise<any>[]} */

@@ -76,11 +76,12 @@ function deskOf(tabId) {
  * @param {number} tabId */
 function lookAgain(tabId) {
   const one = offers.get(tabId);
-  if (!one?.isLate || !one.isLoaded || looking.has(tabId)) return;
+  if (!one?.isLate || !one.isLoaded || !one.looks || looking.has(tabId)) return;
+  one.looks -= 1;
   looking.add(tabId);
   setTimeout(() => {
     looking.delete(tabId);
-    if (offers.get(tabId) === one) void tellRest(tabId, one.diary);
+    void tellRest(tabId, one.diary, () => offers.get(tabId) === one);
   }, LOOK_MS);
 }
 

@@ -25,6 +25,8 @@ export class Requests {
     this.desk = desk;
     /** @type {Map<string, Open>} */
     this.open = new Map();
+    /** @type {Set<string>} of data, which is no request */
+    this.data = new Set();
   }
 
   /** @param {Debuggee} source @param {string} method @param {any} params */
@@ -44,7 +46,7 @@ export class Requests {
 
   /** @param {string} key @param {any} params */
   #begun(key, { loaderId, documentURL, request, timestamp, wallTime, redirectResponse }) {
-    if (request.url.startsWith('data:')) return;
+    if (request.url.startsWith('data:')) return void this.data.add(key);
     const before = this.open.get(key);
     if (before && redirectResponse) {
       this.#respond(before, redirectResponse, timestamp);
@@ -74,6 +76,7 @@ export class Requests {
     const began = timing?.requestTime ?? timestamp;
     const open = { id: key, diary, at: Date.now() - (timestamp - began) * 1000, began, hop: 0, mime: '', size: 0 };
     this.open.set(key, open);
+    if (diary.requests.has(key)) return open; // it began before our last silence, and is known better
     begin(open, { method: READ_ONLY.has(type) ? 'GET' : '', url, headers: {}, body: undefined });
     return open;
   }
@@ -99,10 +102,15 @@ export class Requests {
   /** @param {Debuggee} source @param {string} key @param {any} params */
   async #finished(source, key, { requestId, timestamp }) {
     const open = this.open.get(key);
-    if (!open) return this.desk.missed();
+    if (!open) return this.#unknown(key);
     this.open.delete(key);
     const body = await this.#body(source, requestId, open);
     open.diary.finish(open.id, { timestamp: moment(open, timestamp), duration_ms: lasted(open, timestamp), ...body });
+  }
+
+  /** @param {string} key of a request that has ended */
+  #unknown(key) {
+    if (!this.data.delete(key)) this.desk.missed();
   }
 
   /** @param {Debuggee} source @param {string} requestId @param {Open} open */
@@ -119,7 +127,7 @@ export class Requests {
   /** @param {string} key @param {any} params */
   #failed(key, { errorText, blockedReason, timestamp }) {
     const open = this.open.get(key);
-    if (!open) return this.desk.missed();
+    if (!open) return this.#unknown(key);
     this.open.delete(key);
     const error = [errorText || 'failed', blockedReason].filter(Boolean).join(', ').slice(0, 1000);
     open.diary.fail(open.id, { timestamp: moment(open, timestamp), duration_ms: lasted(open, timestamp), error });

@@ -10,7 +10,7 @@ import { bodyMax } from './debug-settings.js';
 /** @typedef {import('./debug-pages.js').Live} Live */
 /** @typedef {import('./debug-diary.js').Diary} Diary */
 /** @typedef {import('./debug-pages.js').Place} Place */
-/** @typedef {Place & Pick<Live, 'token' | 'ticket' | 'title' | 'diary' | 'loaderId' | 'isLate' | 'isLoaded'>} Page */
+/** @typedef {Place & Pick<Live, 'token' | 'ticket' | 'title' | 'diary' | 'loaderId' | 'isLate' | 'isLoaded' | 'looks'>} Page */
 
 const QUIET_MS = 250;
 const AWAY_MS = 60_000;

@@ -26,6 +26,7 @@ import { isOursAlone } from './debug-hold.js';
  * @property {string} loaderId
  * @property {boolean} isLate the debugger came after the document
  * @property {boolean} isLoaded and what the document had asked for until then was told
+ * @property {number} looks how often its account may still be read for what ended after that
  * @property {{url: string, title: string} | null} told what the hub has heard of it, on this line
  * @property {boolean} accepted
  * @property {number} bodyMax

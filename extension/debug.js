@@ -22,7 +22,7 @@ export async function recall() {
     const tabId = Number(id);
     const page = await chrome.webNavigation.getFrame({ tabId, frameId: 0 }).catch(() => null);
     if (page?.documentId !== offer.documentId) continue;
-    const fresh = { diary: diaryOf(tabId), loaderId: '', isLate: false, isLoaded: false, told: null, accepted: false };
+    const fresh = { diary: diaryOf(tabId), loaderId: '', isLate: false, isLoaded: false, looks: 0, told: null, accepted: false };
     offers.set(tabId, { ...offer, ...fresh, bodyMax: bodyMax() });
     listenAgain(tabId, offer.alone);
   }

@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 from starlette.routing import BaseRoute
 
 from pilothouse import daemon, instance
 from pilothouse.call import Defaults
 from pilothouse.cocoons import Cocoons
-from pilothouse.config import Browser, Config
+from pilothouse.config import Config
 from pilothouse.gate import Gate
 from pilothouse.guard.pairing import Pairing
 from pilothouse.guard.passes import Passes
@@ -80,7 +80,8 @@ async def daemon_here(
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", port)) as listener:
         _open_up(patch, here)
         with instance.Claim(str(home)):
-            settings = msgspec.structs.replace(settings or Config(), browser=Browser(path=ENGINE))
+            settings = settings or Config()
+            settings = replace(settings, browser=replace(settings.browser, path=settings.browser.path or ENGINE))
             run = daemon.run(settings, home, listener, defaults=Defaults(tools="all"), linger_s=linger_s)
             running = here.running = asyncio.create_task(run)
             try:

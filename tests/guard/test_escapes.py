@@ -94,9 +94,19 @@ async def holding(how: str, home: Path, chrome: str = "") -> AsyncIterator[Held]
     await house.close()
 
 
-@pytest.fixture(params=["the sluice alone", "Fetch too", "allowed", "profile, Fetch too", "profile, allowed"])
+HOW = [
+    "the sluice alone",
+    "Fetch too",
+    "allowed",
+    "profile, the sluice alone",
+    "profile, Fetch too",
+    "profile, allowed",
+]
+
+
+@pytest.fixture(params=HOW)
 async def held(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Held]:
-    """With a profile in all of Chromium; without in its engine alone: the network is the same, at a third of the work."""
+    """With a profile in all of Chromium; without in its engine alone, at a third of the work."""
     async with holding(request.param, tmp_path, "" if "profile" in request.param else ENGINE) as one:
         yield one
 

@@ -372,7 +372,7 @@ async def test_who_may_not_come_in(town: Town):
     assert away.value.retryable
     with pytest.raises(Failure) as elsewhere:
         await FarHub(town.url.removesuffix("signaling") + "nowhere", town.keys["ann"]).listed("")
-    assert elsewhere.value.suggestions == ["the address of a hub ends with /signaling"]
+    assert "ends with /signaling" in elsewhere.value.suggestions[0]
     assert "allowed_hosts" in FarHub("wss://hub.test/signaling", "x")._refusal(421).suggestions[0]
     async with httpx.AsyncClient() as client:
         url = town.url.replace("ws:", "http:").removesuffix("/signaling")

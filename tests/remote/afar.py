@@ -20,7 +20,7 @@ from tests.remote.hub import grid
 SANDBOX = 'template = "sandbox"'
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-quic", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--remote-debugging-port=0"]
-FLAGS += [f"--disable-features={','.join(UNSEEN)}"]
+FLAGS += [f"--disable-features={','.join(UNSEEN)}", "--site-per-process"]  # the engine alone must be told
 
 
 class Afar:
@@ -73,7 +73,7 @@ def furnished(home: Path, *endpoints: Endpoint, grid: Grid | None = None) -> Hou
 
 @contextlib.asynccontextmanager
 async def on_endpoint(home: Path) -> AsyncIterator[House]:
-    with chromium(home / "far") as afar:
+    with chromium(home / "far", whole=True) as afar:
         house = furnished(home, Endpoint("lab", afar.url))
         yield house
         await house.close()

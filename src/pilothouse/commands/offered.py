@@ -67,8 +67,8 @@ def _missed(told: Entry) -> str:
 
 
 def _request(told: Entry) -> str:
-    outcome = told.get("error") or str(told.get("status", "pending"))
-    if told.get("error") or told.get("status", 0) >= 400:
+    outcome = told.get("error") or str(told.get("status") or ("?" if "duration_ms" in told else "pending"))
+    if told.get("error") or (told.get("status") or 0) >= 400:
         outcome = paint(outcome, RED, sys.stdout)
     took = f" {told['duration_ms']:.0f} ms" if "duration_ms" in told else ""
     return f"{told.get('method') or '?'} {outcome}{took} {told.get('url', '')}"

@@ -133,10 +133,8 @@ class FarHub:
 
     def _refusal(self, status: int) -> Failure:
         why = f"the hub at {self._url} answers with {status}"
-        if not self._url.endswith(_PATH):
-            return _away(why, f"the address of a hub ends with {_PATH}")
         if status in (401, 403):
-            return _unknown_key()
+            return _unknown_key() if self._url.endswith(_PATH) else _unknown_key(_PATH)
         if status == _NOT_ITS_NAME:
             return _away(why, "is the name in hub.url among server.allowed_hosts of the hub's config.toml?")
         return _away(why)
@@ -180,9 +178,12 @@ def _failure(told: HubError) -> Failure:
     return Failure(code if code in CODES else "system", str(told.error.get("message"))[:500], suggestions=hints)
 
 
-def _unknown_key() -> Failure:
-    hint = "hub.key in config.toml, or PILOTHOUSE_HUB_KEY; `pilothouse user add` makes one there"
-    return Failure("unauthorized", "the hub does not know this key", suggestions=[hint])
+def _unknown_key(missing: str = "") -> Failure:
+    """`missing`: what addresses of hubs mostly end with, and this one does not."""
+    hints = ["hub.key in config.toml, or PILOTHOUSE_HUB_KEY; `pilothouse user add` makes one there"]
+    if missing:
+        hints.insert(0, f"the address of a hub ends with {missing}, unless its front says otherwise")
+    return Failure("unauthorized", "the hub does not know this key", suggestions=hints)
 
 
 def _away(why: str, hint: str = "is it running, and is hub.url in config.toml right?") -> Failure:

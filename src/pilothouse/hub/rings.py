@@ -32,8 +32,11 @@ class Requests:
         request = known or NetworkRequest(data.request_id, data.timestamp)
         match event.event:
             case "request":
-                request.timestamp, request.method, request.url = data.timestamp, data.method or "", data.url or ""
-                request.request_headers, request.request_body = data.headers, data.body
+                # A browser that has lost its memory may know less of it than we do.
+                request.timestamp = min(request.timestamp, data.timestamp)
+                request.method, request.url = data.method or request.method, data.url or request.url
+                request.request_headers = data.headers or request.request_headers
+                request.request_body = data.body or request.request_body
             case "response":
                 request.status, request.status_text, request.mime_type = data.status, data.status_text, data.mime_type
                 request.response_headers = data.headers
@@ -60,7 +63,7 @@ class Requests:
 
     def merge(self, told: Iterable[NetworkRequest]) -> None:
         """What the browser remembers has its place by time among what we heard."""
-        together = {**self._all, **{one.request_id: one for one in told}}
+        together = {**self._all, **{one.request_id: _joined(self._all.get(one.request_id), one) for one in told}}
         self._all.clear()
         self._sizes.clear()
         self.bytes = 0
@@ -107,6 +110,14 @@ class Entries:
         return [entry for entry, _ in self._all if fits(entry)][-filters.limit :]
 
 
+def _joined(known: NetworkRequest | None, told: NetworkRequest) -> NetworkRequest:
+    """What is told, and what was sent as we know it where that is not."""
+    if known is None or told.method:
+        return told
+    sent = {name: getattr(known, name) for name in ("timestamp", "method", "request_headers", "request_body")}
+    return msgspec.structs.replace(told, **sent)
+
+
 def is_done(what: NetworkRequest | ConsoleEntry) -> bool:
     return isinstance(what, ConsoleEntry) or what.duration_ms is not None or what.error is not None
 
@@ -119,7 +130,7 @@ def request_filter(filters: NetworkFilters) -> Callable[[NetworkRequest], bool]:
     def fits(one: NetworkRequest) -> bool:
         return (
             one.timestamp >= filters.since
-            and (not methods or one.method.upper() in methods)
+            and (not methods or not one.method or one.method.upper() in methods)  # unknown: it may be one of them
             and (not by_status or (one.status is not None and filters.status_min <= one.status <= filters.status_max))
             and found(one.url)
         )

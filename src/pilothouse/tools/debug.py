@@ -78,7 +78,8 @@ def _tab_line(one: TabInfo) -> str:
 
 def _request_line(one: NetworkRequest) -> str:
     took = f" {one.duration_ms:.0f} ms" if one.duration_ms is not None else ""
-    return f"{one.method or '?'} {one.error or one.status or 'pending'}{took} {plain_url(one.url)}"
+    outcome = one.error or one.status or ("?" if took else "pending")
+    return f"{one.method or '?'} {outcome}{took} {plain_url(one.url)}"
 
 
 def _entry_line(one: ConsoleEntry) -> str:

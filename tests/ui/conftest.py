@@ -6,6 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from pilothouse.config import Browser, Config
+from pilothouse.providers.find import find_chrome
 from tests.daemon_here import ALLOW, Here, asks_for_writes, daemon_here
 from tests.own_chrome import OwnChrome, own_chrome
 from tests.ui.dashboard import Dashboard, open_dashboard
@@ -13,7 +15,9 @@ from tests.ui.dashboard import Dashboard, open_dashboard
 
 @pytest.fixture(scope="session")
 async def here(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Here]:
-    async with daemon_here(tmp_path_factory.mktemp("here")) as one:
+    """Its agents have all of Chromium: a person's hand goes another way there than in the engine alone."""
+    whole = Config(browser=Browser(path=find_chrome("")))
+    async with daemon_here(tmp_path_factory.mktemp("here"), whole) as one:
         yield one
 
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from pilothouse.hub.rings import is_done
+from pilothouse.hub.words import NetworkFilters
 from tests.hub.busy import LINES, REQUESTS, Busy
 from tests.hub.viewers import staged
 from tests.promises import promise
@@ -17,6 +19,9 @@ async def test_a_busy_page_is_told_completely(home: Path):
         await stage.until(lambda: len(ring) == LINES, "every line is there", 30)
         numbers = sorted(int(line.split(" ")[1]) for line in await stage.lines(tab))
         assert numbers == list(range(LINES))
+        asked, ticking = stage.hub.tab("local", tab.token).requests, NetworkFilters(url_pattern="/tick/", limit=10_000)
+        done = lambda: sum(is_done(one) for one in asked.chosen(ticking))  # bodies take a way of their own
+        await stage.until(lambda: done() == REQUESTS, "every answer is there", 30)
         ticks = await stage.requests(tab, url_pattern="/tick/")
         assert sorted(int(one.url.rpartition("/")[2]) for one in ticks) == list(range(REQUESTS))
         assert all(one.status == 200 and one.duration_ms is not None for one in ticks)

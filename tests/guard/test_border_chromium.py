@@ -299,7 +299,7 @@ async def test_a_warm_browser_knows_the_policy_of_the_day(own: House, view: ByHa
 async def test_seats_of_one_profile_have_their_own_pages(tmp_path: Path, site: PageServer):
     """Two sessions in one browser share its way out; what their pages load is still held apart."""
     view = ByHand(["a.test", "b.test"], resources={"a.test": ["cdn.test"], "b.test": ["other.test"]})
-    house = House(tmp_path, view, dict.fromkeys(NAMES, "127.0.0.1"), ENGINE)
+    house = House(tmp_path, view, dict.fromkeys(NAMES, "127.0.0.1"))
     first, second = house.agent(), house.agent()
     await first.call("create_profile", name="shared")
     for agent, host in ((first, "a.test"), (second, "b.test")):

@@ -5,9 +5,8 @@ with the host allowed. That last one proves that the way exists; what then does 
 """
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -83,7 +82,7 @@ class Held(NamedTuple):
         return agent
 
 
-@contextlib.asynccontextmanager
+@asynccontextmanager
 async def holding(how: str, home: Path, chrome: str = "") -> AsyncIterator[Held]:
     view = Noting(ALL if "allowed" in how else [ALLOWED], alone="alone" in how)
     profile = "trapped" if "profile" in how else ""

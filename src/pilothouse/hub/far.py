@@ -134,7 +134,7 @@ class FarHub:
     def _refusal(self, status: int) -> Failure:
         why = f"the hub at {self._url} answers with {status}"
         if status in (401, 403):
-            return _unknown_key() if self._url.endswith(_PATH) else _unknown_key(_PATH)
+            return _unknown_key(elsewhere=not self._url.endswith(_PATH))
         if status == _NOT_ITS_NAME:
             return _away(why, "is the name in hub.url among server.allowed_hosts of the hub's config.toml?")
         return _away(why)
@@ -178,11 +178,11 @@ def _failure(told: HubError) -> Failure:
     return Failure(code if code in CODES else "system", str(told.error.get("message"))[:500], suggestions=hints)
 
 
-def _unknown_key(missing: str = "") -> Failure:
-    """`missing`: what addresses of hubs mostly end with, and this one does not."""
+def _unknown_key(*, elsewhere: bool = False) -> Failure:
+    """`elsewhere`: the address may be no hub's at all."""
     hints = ["hub.key in config.toml, or PILOTHOUSE_HUB_KEY; `pilothouse user add` makes one there"]
-    if missing:
-        hints.insert(0, f"the address of a hub ends with {missing}, unless its front says otherwise")
+    if elsewhere:
+        hints.insert(0, f"the address of a hub ends with {_PATH}, unless its front says otherwise")
     return Failure("unauthorized", "the hub does not know this key", suggestions=hints)
 
 

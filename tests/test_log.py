@@ -1,12 +1,14 @@
 """The daemon's log: its shape and its bounds."""
 
 import json
+import logging
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from pilothouse import log
 from pilothouse.config import Log
 from pilothouse.errors import Failure
 from pilothouse.log import set_up
@@ -71,3 +73,14 @@ def test_a_detached_daemons_log_stays_small_and_whole(tmp_path: Path) -> None:
     assert (oh["from"], oh["level"]) == ("test", "error")
     assert "0123456789abcdef" not in oh["message"]
     assert "ZeroDivisionError" in oh["error"]
+
+
+def test_what_strangers_cause_is_said_once_a_minute(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch):
+    now = 1000.0
+    monkeypatch.setattr(log.time, "monotonic", lambda: now)
+    warn = log.Sparing(logging.getLogger("test"), "refused")
+    for _ in range(3):
+        warn()
+    now += log.SPARING_S
+    warn()
+    assert caplog.messages == ["refused", "refused (2 more before)"]

@@ -12,7 +12,6 @@ import os
 import signal
 import socket
 import sys
-import time
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -34,7 +33,6 @@ from pilothouse.home import directory
 from pilothouse.hub.hub import Hub
 
 CLOSE_S = 1.5
-SPARING_S = 60.0
 _log = logging.getLogger(__name__)
 
 
@@ -65,7 +63,9 @@ async def run(settings: Config, file: Path, home: Path, listener: socket.socket)
     cocoons = Cocoons(file, settings.proxy, forbidden_ports=set(), served=False, on_mistake=_log.warning)
     cocoons.on_users = lambda name, change: _log.info("user %s: key %s", name, change)
     signer = Signer(_secrets(home))
-    signer.on_foreign = Sparing("a token that another secret has signed: is HIVE_SECRET the one that the proxy has?")
+    signer.on_foreign = log.Sparing(
+        _log, "a token that another secret has signed: is HIVE_SECRET the one that the proxy has?"
+    )
     hub = Hub(cocoons, signer, settings.hub.memory_mb * 1_000_000)
     door = HttpDoor(front(hub, cocoons, settings, port))
     await door.listen(listener)
@@ -89,27 +89,11 @@ def front(hub: Hub, cocoons: Cocoons, settings: Config, port: int) -> Front:
     """Two routes behind the same checks as every door's. A proxy in front gives the name it was called by: that may be
     one without a port."""
     names = [name.lower() for name in settings.server.allowed_hosts]
-    refused = Sparing("a key that is nobody's was refused")
+    refused = log.Sparing(_log, "a key that is nobody's was refused")
     signaling = SignalingDoor(hub, cocoons, on_refused=lambda key: refused())
     inner = Starlette(routes=[*signaling.routes(), Route("/health", _health, methods=["GET"])])
     hosts = allowed_hosts(port, names) | frozenset(names)
     return Front(inner, lambda secret: None, hosts=hosts, extension=ORIGIN, insecure_no_secret=False)
-
-
-class Sparing:
-    """A warning that strangers can cause: once a minute, with how often it would have been said."""
-
-    def __init__(self, words: str) -> None:
-        self._words = words
-        self._next = 0.0
-        self._silent = 0
-
-    def __call__(self) -> None:
-        if (now := time.monotonic()) < self._next:
-            self._silent += 1
-            return
-        _log.warning("%s%s", self._words, f" ({self._silent} more in the last minutes)" if self._silent else "")
-        self._next, self._silent = now + SPARING_S, 0
 
 
 async def _health(request: Request) -> Response:

@@ -18,6 +18,7 @@ from pilothouse.guard.redact import for_log
 from pilothouse.instance import trim_log
 
 FILES_KEPT = 3
+SPARING_S = 60.0
 
 
 def set_up(settings: Log, *, file: str = "", max_bytes: int = 0) -> None:
@@ -30,6 +31,23 @@ def set_up(settings: Log, *, file: str = "", max_bytes: int = 0) -> None:
     logging.basicConfig(level=settings.level.upper(), handlers=handlers, force=True)
     for chatty in ("mcp", "httpx", "httpcore", "uvicorn", "websockets", "asyncio"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.root.level))
+
+
+class Sparing:
+    """A warning that strangers can cause: once a minute, with how often it would have been said."""
+
+    def __init__(self, logger: logging.Logger, words: str) -> None:
+        self._logger = logger
+        self._words = words
+        self._next = 0.0
+        self._silent = 0
+
+    def __call__(self) -> None:
+        if (now := time.monotonic()) < self._next:
+            self._silent += 1
+            return
+        self._logger.warning("%s%s", self._words, f" ({self._silent} more before)" if self._silent else "")
+        self._next, self._silent = now + SPARING_S, 0
 
 
 def _rotating(settings: Log) -> logging.Handler:

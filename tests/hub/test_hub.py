@@ -16,7 +16,16 @@ from pilothouse.hub import hub as hubs
 from pilothouse.hub import rings, visitor, waiting
 from pilothouse.hub.hub import Hub
 from pilothouse.hub.visitor import Visitor
-from pilothouse.hub.words import MAX_FRAME, ConsoleEntry, ConsoleFilters, Missed, NetworkFilters, NetworkRequest
+from pilothouse.hub.words import (
+    MAX_FRAME,
+    ConsoleEntry,
+    ConsoleFilters,
+    Happened,
+    Missed,
+    NetworkEvent,
+    NetworkFilters,
+    NetworkRequest,
+)
 from tests.promises import promise
 
 pytestmark = promise("G06", "G07")
@@ -581,3 +590,21 @@ async def test_what_the_browser_remembers_is_put_between_what_we_heard(world: Wo
     ring.replace([ConsoleEntry(2, "log", "2"), ConsoleEntry(3, "log", "3")])
     browser.prints(token, 4, "4")
     assert [one.message for one in await entries(world, handle)] == ["1", "2", "3", "4"]
+
+
+def test_a_browser_that_knows_less_takes_nothing_away():
+    """Its worker was started anew while a request was under way: of that it has heard only the answer."""
+
+    def told(event: Any, **data: Any) -> NetworkEvent:
+        return NetworkEvent("token", event, Happened("1", **data))
+
+    ring = rings.Requests()
+    ring.take(told("request", timestamp=5, method="POST", url="http://a/", headers={"x": "1"}, body="sent"))
+    ring.take(told("request", timestamp=9, method="", url="http://a/", headers={}))
+    (one,) = ring.chosen(NetworkFilters())
+    assert (one.timestamp, one.method, one.request_headers, one.request_body) == (5, "POST", {"x": "1"}, "sent")
+    ring.merge([NetworkRequest("1", 9, url="http://a/", status=500), NetworkRequest("2", 10, status=404)])
+    (one, other) = ring.chosen(NetworkFilters(method=["POST"]))  # of one whose method is unknown it may be
+    assert (one.timestamp, one.method, one.request_body, one.status) == (5, "POST", "sent", 500)
+    assert other.request_id == "2"
+    assert [one.request_id for one in ring.chosen(NetworkFilters(method=["GET"]))] == ["2"]

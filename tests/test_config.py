@@ -1,12 +1,14 @@
 """Options: four layers, one declaration, complaints that name the place."""
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from pilothouse.config import Config, kind, load, options, table_keys
+from pilothouse.config import Config, Option, kind, load, options, table_keys, wanted
 from pilothouse.errors import Failure
 from tests.promises import promise
 
@@ -69,7 +71,7 @@ def test_environment_is_read_as_data(variable: str, text: str, value: Any):
         ("[server\nport = 1", r"config.toml: .*line 1"),
         ("[profiles]\nid = 'a'", r"config.toml: profiles is a list; write \[\[profiles\]\]"),
         ("[[profiles]]\nname = 'a'", r"config.toml: profiles no. 1: it needs an id"),
-        ("[[profiles]]\nid = 'A b'", r"config.toml: profiles no. 1: id: Expected `str` matching regex"),
+        ("[[profiles]]\nid = 'A b'", r"config.toml: profiles no. 1: id: it has to be lower-case letters, digits"),
         ("[[profiles]]\nid = 'a'\n[[profiles]]\nid = 'a'", r"profiles no. 2: its id a is that of no. 1"),
         ("[[profiles]]\nid = 'a'\nlanguage = 'de'", r"no. 1 has no key language; did you mean lang\?"),
         ("[[profiles]]\nid = 'a'\nviewport = 3", r"no. 1: viewport: .* \(wanted: {width, height}\)"),
@@ -82,6 +84,46 @@ def test_mistakes_in_the_file_name_their_place(tmp_path: Path, text: str, compla
     with pytest.raises(Failure, match=complaint) as caught:
         load(write(tmp_path, text))
     assert caught.value.code == "bad_request"
+
+
+NO_SUCH = " #?@ "
+
+
+@pytest.mark.parametrize(
+    "option", [one for one in (*options(), *table_keys()) if "pattern" in json.dumps(msgspec.json.schema(one.type))]
+)
+def test_nobody_is_shown_a_regular_expression(tmp_path: Path, option: Option):
+    """What is wanted is said in words, with an example."""
+    value = [NO_SUCH] if "list" in kind(option.type) else NO_SUCH
+    header = f"[{option.section}]" if option.env else f"[[{option.section}]]"
+    file = write(tmp_path, f"{header}\n{option.key} = {json.dumps(value)}")
+    complaint = f"{option.key}: it has to be {wanted(option.type)}"
+    with pytest.raises(Failure) as caught:
+        load(file)
+    assert str(caught.value).endswith(complaint)
+    assert any(sign in complaint for sign in ("such as", "://", "`pilothouse"))
+
+
+@pytest.mark.parametrize(
+    ("url", "is_one"),
+    [
+        ("wss://hub.example.com/signaling", True),
+        ("ws://127.0.0.1:8778/signaling", True),
+        ("ws://hub.example.com/signaling", False),
+        ("https://hub.example.com/signaling", False),
+        ("hub.example.com", False),
+    ],
+)
+def test_the_address_of_a_hub(url: str, is_one: bool):
+    if is_one:
+        assert load(environ={"PILOTHOUSE_HUB_URL": url}).hub.url == url
+        return
+    with pytest.raises(Failure) as caught:
+        load(environ={"PILOTHOUSE_HUB_URL": url})
+    assert str(caught.value) == (
+        "PILOTHOUSE_HUB_URL: it has to be wss://hub.example.com/signaling, or ws://127.0.0.1:8778/signaling for one on "
+        "this machine (wss elsewhere; no user, ? or #); or nothing"
+    )
 
 
 def test_profiles_are_read(tmp_path: Path):

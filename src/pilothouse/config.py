@@ -2,7 +2,8 @@
 
 Above: everyone who reads a `Config`; the docs are printed from `options()` and `table_keys()`. Below: errors. A value
 comes from the default, then config.toml, then `PILOTHOUSE_SECTION_KEY`, then a flag; the last one wins, and each is
-checked alone, so that a complaint names the place where the mistake stands.
+checked alone, so that a complaint names the place where the mistake stands. What a `pattern` asks for stands beside it
+in words (`wanted`): nobody is shown a regular expression.
 """
 
 import ipaddress
@@ -154,9 +155,13 @@ def proxy_fault(address: str) -> str:
     return "" if has_scheme or colon else "a name alone could be anything: say its port"
 
 
+_NAME = "^[a-z0-9][a-z0-9_-]{0,63}$"
+_A_NAME = {"wanted": "lower-case letters, digits, - and _, at most 64, such as work-2"}
+
+
 class Profile(msgspec.Struct, frozen=True):
     id: Annotated[
-        str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,63}$", description="By what it is called: letters, digits, - and _.")
+        str, Meta(pattern=_NAME, extra=_A_NAME, description="By what it is called: letters, digits, - and _.")
     ]
     name: Annotated[str, Meta(max_length=200, description="What people call it; empty is its id.")] = ""
     user_data_dir: Annotated[
@@ -167,14 +172,25 @@ class Profile(msgspec.Struct, frozen=True):
         Meta(
             max_length=2000,
             pattern=r"^$|^((http|socks5h?|socks4a?)://)?([^@/?#\s]*@)?(\[[0-9a-fA-F:.]+\]|[^\s/?#@:\\]+)(:[0-9]{1,5})?/?$",
+            extra={"wanted": f"an address of a proxy, or nothing; {PROXY_HINT}"},
             description="Proxy behind the network boundary, such as socks5://user:password@host:1080.",
         ),
     ] = ""
     lang: Annotated[
-        str, Meta(pattern="^$|^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$", description="Language, such as de-DE.")
+        str,
+        Meta(
+            pattern="^$|^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$",
+            extra={"wanted": "a language such as de or de-DE, or nothing"},
+            description="Language, such as de-DE.",
+        ),
     ] = ""
     timezone: Annotated[
-        str, Meta(pattern="^$|^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$", description="Time zone, such as Europe/Berlin.")
+        str,
+        Meta(
+            pattern="^$|^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$",
+            extra={"wanted": "a time zone such as Europe/Berlin or UTC, or nothing"},
+            description="Time zone, such as Europe/Berlin.",
+        ),
     ] = ""
     headless: Annotated[bool | None, Meta(description="Run without a window; absent is as browser.headless.")] = None
     viewport: Annotated[Size | None, Meta(description="Size of its pages; absent is 1280 x 800.")] = None
@@ -187,7 +203,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     name: Annotated[
         str,
         Meta(
-            pattern="^(?!grid$)[a-z0-9][a-z0-9_-]{0,63}$",
+            pattern=f"^(?!grid$){_NAME[1:]}",
+            extra={"wanted": f"{_A_NAME['wanted']}, and not grid"},
             description="By what agents call it: letters, digits, - and _; grid is the Selenium Grid's.",
         ),
     ]
@@ -196,6 +213,7 @@ class Endpoint(msgspec.Struct, frozen=True):
         Meta(
             max_length=2000,
             pattern=r"^(ws|wss|http|https)://[^\s/?#@]+([/?]\S*)?$",
+            extra={"wanted": "http://host:9222 or wss://host/path, without user or password in it"},
             description="The browser's WebSocket (ws, wss), or where /json/version tells it (http, https).",
         ),
     ] = "http://127.0.0.1:9222"
@@ -219,6 +237,7 @@ class Grid(msgspec.Struct, frozen=True):
         Meta(
             max_length=2000,
             pattern=r"^$|^https?://[^\s?#@]+$",
+            extra={"wanted": "http://grid.example:4444 or https://…, without user, password, ? or #; or nothing"},
             description="Address of a Selenium Grid; empty is none.",
         ),
     ] = ""
@@ -246,6 +265,7 @@ class Sluice(msgspec.Struct, frozen=True):
         str,
         Meta(
             pattern=r"^$|^[A-Za-z0-9.:-]+$",
+            extra={"wanted": "a name or an address such as 10.0.0.5 or agents.example, without http://; or nothing"},
             description="How browsers elsewhere reach this machine's gateways; empty: they go out by themselves.",
         ),
     ] = ""
@@ -261,8 +281,10 @@ class Sluice(msgspec.Struct, frozen=True):
 _CONTENT_TYPES = "Kinds of pages that get a debug token."
 _EXCLUDE_PATHS = "Paths that get none, with all below them."
 _BODY_MAX = "Bytes shown of a response's body in a debugged tab."
-ContentTypes = list[Annotated[str, Meta(pattern="^[a-z0-9.+-]+/[a-z0-9.+-]+$", max_length=100)]]
-Paths = list[Annotated[str, Meta(pattern="^/", max_length=1000)]]
+_A_KIND = {"wanted": "kinds such as text/html, in lower case and without ; and what follows it"}
+_A_PATH = {"wanted": "paths such as /health, which begin with /"}
+ContentTypes = list[Annotated[str, Meta(pattern="^[a-z0-9.+-]+/[a-z0-9.+-]+$", max_length=100, extra=_A_KIND)]]
+Paths = list[Annotated[str, Meta(pattern="^/", max_length=1000, extra=_A_PATH)]]
 BodySize = Annotated[int, Meta(ge=0, le=10_000_000)]
 
 
@@ -272,7 +294,11 @@ class Proxy(msgspec.Struct, frozen=True):
     port: Annotated[int, Meta(ge=0, le=65535, description="Its port (PROXY_PORT sets it too).")] = 8081
     base_host: Annotated[
         str,
-        Meta(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)*$", description="Cocoons are at {id}.{base_host}; a wildcard name."),
+        Meta(
+            pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)*$",
+            extra={"wanted": "a host such as localhost or apps.example.com, in lower case, without *, port or http://"},
+            description="Cocoons are at {id}.{base_host}; a wildcard name.",
+        ),
     ] = "localhost"
     https: Annotated[bool, Meta(description="Browsers come by https, through a TLS proxy in front of ours.")] = False
     public_port: Annotated[int, Meta(ge=0, le=65535, description="The port that browsers use; 0 is ours.")] = 0
@@ -294,16 +320,28 @@ class Proxy(msgspec.Struct, frozen=True):
 
 LOCAL = "local"  # the user whose machine this is
 COCOON_ID = "^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$"
+A_COCOON_ID = "lower-case letters, digits and - inside, at most 63, such as shop-2"
 
 
 class Cocoon(msgspec.Struct, frozen=True):
     id: Annotated[
-        str, Meta(pattern=COCOON_ID, description="By what it is called, and its host name: letters, digits and -.")
+        str,
+        Meta(
+            pattern=COCOON_ID,
+            extra={"wanted": A_COCOON_ID},
+            description="By what it is called, and its host name: letters, digits and -.",
+        ),
     ]
     name: Annotated[str, Meta(max_length=200, description="What people call it; empty is its id.")] = ""
     owner: Annotated[str, Meta(max_length=64, description="The user whose it is.")] = LOCAL
     target: Annotated[
-        str, Meta(pattern=r"^$|^https?://[^\s/?#@]+/?$", max_length=300, description="Where its app listens.")
+        str,
+        Meta(
+            pattern=r"^$|^https?://[^\s/?#@]+/?$",
+            extra={"wanted": "http://127.0.0.1:3000 or https://host, without path, user or password"},
+            max_length=300,
+            description="Where its app listens.",
+        ),
     ] = ""
     enabled: Annotated[bool | None, Meta(description="Whether its pages get tokens; absent is yes.")] = None
     content_types: Annotated[ContentTypes | None, Meta(description=f"{_CONTENT_TYPES} Absent is as in [proxy].")] = None
@@ -316,6 +354,10 @@ class Hub(msgspec.Struct, frozen=True):
         str,
         Meta(
             pattern=r"^$|^wss://[^\s/?#@]+(/[^\s?#]*)?$|^ws://(127\.0\.0\.1|localhost|\[::1\]):[0-9]+(/[^\s?#]*)?$",
+            extra={
+                "wanted": "wss://hub.example.com/signaling, or ws://127.0.0.1:8778/signaling for one on this machine "
+                "(wss elsewhere; no user, ? or #); or nothing"
+            },
             max_length=1000,
             description="Hub to ask for debugged tabs, such as wss://hub.example.com/signaling; empty is ours.",
         ),
@@ -333,10 +375,14 @@ class Hub(msgspec.Struct, frozen=True):
 
 
 class User(msgspec.Struct, frozen=True):
-    name: Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,63}$", description="Who it is; `local` is you, here.")]
+    name: Annotated[str, Meta(pattern=_NAME, extra=_A_NAME, description="Who it is; `local` is you, here.")]
     key_sha256: Annotated[
         str,
-        Meta(pattern="^$|^[0-9a-f]{64}$", description="SHA-256 of the user's key; empty opens nothing."),
+        Meta(
+            pattern="^$|^[0-9a-f]{64}$",
+            extra={"wanted": "64 digits and letters a to f, as `pilothouse user add NAME` writes them, or nothing"},
+            description="SHA-256 of the user's key; empty opens nothing.",
+        ),
     ] = ""
 
 
@@ -545,7 +591,16 @@ def _check(option: Option, value: Any, origin: str) -> Any:
     try:
         return msgspec.convert(value, option.type)
     except msgspec.ValidationError as error:
+        if " matching regex " in str(error):  # what was given may hold a password, and is not repeated
+            raise Failure("bad_request", f"{origin}: it has to be {wanted(option.type)}") from None
         raise Failure("bad_request", f"{origin}: {error} (wanted: {kind(option.type)})") from None
+
+
+def wanted(declared: Any) -> str:
+    """What the pattern of a type asks for, in words; empty where there is none."""
+    metas: list[Any] = [one for one in getattr(declared, "__metadata__", ()) if isinstance(one, Meta)]
+    own: list[str] = [one.extra["wanted"] for one in metas if one.pattern and one.extra]
+    return next((words for words in [*own, *map(wanted, get_args(declared))] if words), "")
 
 
 def kind(declared: Any) -> str:

@@ -101,6 +101,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "guard",
         "result",
         "admin",
+        "cocoons",
         "users",
     },
     "admin": {"alone", "commands", "bridge", "daemon", "instance", "home", "profiles", "errors"},

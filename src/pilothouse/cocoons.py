@@ -6,6 +6,7 @@ is read anew when the file changes, so that a cocoon that was added is there wit
 
 import hashlib
 import hmac
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pilothouse.config import LOCAL, Cocoon, Config, Proxy, parse
+from pilothouse.config import A_COCOON_ID, COCOON_ID, LOCAL, Cocoon, Config, Proxy, parse
 from pilothouse.editing import edited, read_text
 from pilothouse.errors import Failure
 from pilothouse.guard.address import check_url
@@ -171,6 +172,18 @@ class Cocoons:
             exclude_paths=tuple(_own(cocoon.exclude_paths, base.exclude_paths)),
             response_body_max_size=_own(cocoon.response_body_max_size, base.response_body_max_size),
         )
+
+
+def shown(place: Place) -> dict[str, Any]:
+    """As people and programs are told of it."""
+    told = {"id": place.id, "name": place.name, "owner": place.owner, "target": place.target, "url": f"{place.origin}/"}
+    return {**told, "enabled": place.enabled}
+
+
+def checked_id(text: str) -> str:
+    if not re.fullmatch(COCOON_ID, text):
+        raise Failure("bad_request", "this is no id of a cocoon", suggestions=[A_COCOON_ID])
+    return text
 
 
 def origin_of(cocoon_id: str, proxy: Proxy) -> str:

@@ -1,12 +1,10 @@
 """`pilothouse key`: named keys for agents that call over HTTP, made, listed and taken back by a person.
 
-Above: admin. Below: guard.keys (the files), guard.chain (when a key was last used), guard.audit. A running daemon reads
+Above: admin. Below: guard.keys (the files), guard.chain (when a key was last used), noted. A running daemon reads
 the files at each request, so nothing has to be told to it; it also writes into the log what it sees.
 """
 
-import contextlib
 import json
-from collections.abc import Generator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,12 @@ from typing import Any
 import click
 
 from pilothouse.commands import show
+from pilothouse.commands.noted import noted
 from pilothouse.errors import Failure
 from pilothouse.guard import chain
 from pilothouse.guard.audit import NAME as LOG
-from pilothouse.guard.audit import Audit
 from pilothouse.guard.keys import Keys
 from pilothouse.home import directory
-from pilothouse.instance import Claim, StartError
 
 
 @click.group()
@@ -34,7 +31,7 @@ def key() -> None:
 def add(name: str, as_json: bool) -> int:
     """Make a key and print it: what an agent sends as `Authorization: Bearer KEY` or `X-API-Key: KEY`."""
     try:
-        with _logged("key_added", name):
+        with noted("key_added", key=f"agent:{name}"):
             made = _keys().add(name)
     except Failure as failure:
         return _complain(failure)
@@ -72,7 +69,7 @@ def list_keys(as_json: bool) -> int:
 def revoke(name: str) -> int:
     """Take a key back: from now on it opens nothing, in a daemon that runs too."""
     try:
-        with _logged("key_revoked", name):
+        with noted("key_revoked", key=f"agent:{name}"):
             _keys().revoke(name)
     except Failure as failure:
         return _complain(failure)
@@ -84,20 +81,6 @@ def revoke(name: str) -> int:
 
 def _keys() -> Keys:
     return Keys(Path(directory()))
-
-
-@contextlib.contextmanager
-def _logged(kind: str, name: str) -> Generator[None]:
-    """Where no daemon runs that would notice."""
-    home = directory()
-    try:
-        claim = Claim(home)
-    except StartError:
-        yield
-        return
-    with claim, contextlib.closing(Audit(Path(home), retention_days=0)) as log:
-        yield
-        log.note(kind, key=f"agent:{name}")
 
 
 def _complain(failure: Failure) -> int:

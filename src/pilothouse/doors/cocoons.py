@@ -5,7 +5,7 @@ be recorded is not changed.
 """
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -13,8 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope
 
-from pilothouse.cocoons import LOCAL, Cocoons, Place
-from pilothouse.config import COCOON_ID
+from pilothouse.cocoons import LOCAL, Cocoons, checked_id, shown
 from pilothouse.doors import body
 from pilothouse.doors.address import Address, told
 from pilothouse.doors.person import PersonOnly
@@ -28,15 +27,12 @@ class Given(msgspec.Struct, forbid_unknown_fields=True):
     owner: Annotated[str, Meta(max_length=64)] = LOCAL
 
 
-_ID = msgspec.json.Decoder(Annotated[str, Meta(pattern=COCOON_ID)])
-
-
 def cocoon_routes(cocoons: Cocoons, audit: Audit, only: PersonOnly) -> list[Route]:
     async def listed(scope: Scope, receive: Receive) -> Response:
         return told({"cocoons": [shown(one) for one in cocoons.all()], "proxy": cocoons.proxy.enabled})
 
     async def put(scope: Scope, receive: Receive) -> Response:
-        cocoon_id, given = _id(scope), _read(scope["pilothouse.body"])
+        cocoon_id, given = checked_id(scope["path_params"]["id"]), _read(scope["pilothouse.body"])
         values = {"id": cocoon_id, **msgspec.to_builtins(given)}
         cocoons.having(cocoons.text(), values)  # the log tells of what was done, not of what could not be
         await audit.decree("cocoon_added", **values)
@@ -44,7 +40,7 @@ def cocoon_routes(cocoons: Cocoons, audit: Audit, only: PersonOnly) -> list[Rout
         return told(shown(cocoons.placed(cocoon_id)))
 
     async def removed(scope: Scope, receive: Receive) -> Response:
-        cocoon_id = _id(scope)
+        cocoon_id = checked_id(scope["path_params"]["id"])
         cocoons.without(cocoons.text(), cocoon_id)
         await audit.decree("cocoon_removed", id=cocoon_id)
         await asyncio.to_thread(cocoons.remove, cocoon_id)
@@ -54,19 +50,6 @@ def cocoon_routes(cocoons: Cocoons, audit: Audit, only: PersonOnly) -> list[Rout
         Route("/api/cocoons", Address(only.check, GET=listed)),
         Route("/api/cocoons/{id}", Address(only.check, PUT=put, DELETE=removed)),
     ]
-
-
-def shown(place: Place) -> dict[str, Any]:
-    told = {"id": place.id, "name": place.name, "owner": place.owner, "target": place.target, "url": f"{place.origin}/"}
-    return {**told, "enabled": place.enabled}
-
-
-def _id(scope: Scope) -> str:
-    try:
-        return _ID.decode(msgspec.json.encode(scope["path_params"]["id"]))
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        hint = "lower-case letters, digits and - inside, at most 63"
-        raise Failure("bad_request", "this is no id of a cocoon", suggestions=[hint]) from None
 
 
 def _read(raw: bytes) -> Given:

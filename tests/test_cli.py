@@ -187,7 +187,8 @@ def test_wrong_usage_is_json_for_who_asked_for_json(cli: CommandLine, arguments:
         (["tools", "--set", "core,clik"], "no tools in 'clik'; did you mean click"),
         (["install", "emacs"], "'emacs' is not one of 'claude-code'"),
         (["completion", "tcsh"], "'tcsh' is not one of 'bash'"),
-        (["profile"], "Choose from: list, show"),
+        (["profile", "lst"], "'lst' is none of list, show, add"),
+        (["browser-debug", "netwrok"], "'netwrok' is none of list-tabs, network, console"),
     ],
 )
 def test_wrong_usage_of_every_command_is_told_in_one_way(cli: CommandLine, words: list[str], told: str):

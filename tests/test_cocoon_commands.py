@@ -54,7 +54,9 @@ def port() -> int:
 def line(tmp_path_factory: pytest.TempPathFactory, port: int) -> Iterator[CommandLine]:
     home = tmp_path_factory.mktemp("home")
     home.chmod(0o700)
-    yield CommandLine(home, ENABLE_PROXY="true", PROXY_PORT=str(port))
+    one = CommandLine(home, ENABLE_PROXY="true", PROXY_PORT=str(port))
+    one.text("list-sessions")  # starts the daemon
+    yield one
     kill_daemon(home)
 
 
@@ -128,11 +130,106 @@ def test_a_short_secret_stops_the_daemon_with_what_to_do(tmp_path: Path):
     assert "HIVE_SECRET has 5 bytes and needs 32" in done.stderr
 
 
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[CommandLine]:
+    """A home where no daemon runs, and none is to be started."""
+    home = tmp_path / "alone"
+    home.mkdir(mode=0o700)
+    yield CommandLine(home)
+    assert not (home / "daemon.json").exists()
+    kill_daemon(home)
+
+
+def test_without_a_daemon_the_file_is_changed_and_none_is_started(alone: CommandLine, app: str):
+    file = alone.home / "config.toml"
+    file.write_text("# mine\n[proxy]\nbase_host = 'apps.test' # ours\n")
+    added = alone.run("cocoon", "add", "shop", app)
+    assert (added.returncode, added.stdout) == (0, f"shop is in {file}, for http://shop.apps.test:8081/\n")
+    assert "no daemon runs: a hub that runs with this file knows its cocoons at once" in added.stderr
+    assert "enabled = true" in added.stderr
+    assert alone.text("cocoon", "add", "blog").startswith("blog is in ")  # of a hub, which serves none
+    assert alone.text("cocoon", "list").splitlines() == [
+        f"shop  local  http://shop.apps.test:8081/  {app}",
+        "blog  local  http://blog.apps.test:8081/  (no target)",
+    ]
+    assert alone.text("cocoon", "remove", "blog") == "blog is removed\n"
+    assert json.loads(alone.text("cocoon", "list", "--json"))["cocoons"][0]["target"] == app
+    assert file.read_text().startswith("# mine\n[proxy]\nbase_host = 'apps.test' # ours\n")
+    log = alone.text("log", "show", "--json")
+    assert [json.loads(one)["told"]["id"] for one in log.splitlines() if '"cocoon_added"' in one] == ["shop", "blog"]
+    assert alone.text("log", "verify")
+
+
+def test_without_a_daemon_what_cannot_be_added_says_why(alone: CommandLine, app: str):
+    proxied = CommandLine(alone.home, ENABLE_PROXY="true", PROXY_PORT="8099")
+    for arguments, told in (
+        (("Shop", app), "no id of a cocoon"),
+        (("shop",), "needs a target"),
+        (("shop", "ftp://x"), "it has to be http://127.0.0.1:3000 or https://host"),
+        (("shop", "http://169.254.169.254"), "metadata"),
+        (("shop", "http://localhost:8099"), "Pilothouse itself"),
+        (("shop", app, "--owner", "nobody"), "there is no user"),
+    ):
+        done = proxied.run("cocoon", "add", *arguments)
+        assert done.returncode
+        assert told in done.stderr, done.stderr
+    assert "there is no cocoon" in proxied.run("cocoon", "remove", "none").stderr
+    assert proxied.text("cocoon", "list").startswith("no cocoons")
+    assert "cocoon_" not in proxied.text("log", "show", "--json")
+    told = proxied.run("cocoon", "add", "shop", app)
+    assert "the proxy when one is started" in told.stderr
+    (alone.home / "config.toml").write_text("[proxy]\nport = 'x'\n")
+    wrong = alone.run("cocoon", "list", "--json")
+    assert (wrong.returncode, json.loads(wrong.stdout)["error"]["code"]) == (2, "bad_request")
+
+
 def test_browser_debug(line: CommandLine):
     assert "no tab is offered" in line.text("browser-debug", "list-tabs")
     for kind in ("network", "console"):
         done = line.run("browser-debug", kind, "nothing", "--since", "5", "--json")
         assert json.loads(done.stdout)["error"]["code"] == "not_found"
-        told = line.text("browser-debug", kind, "--help")
-        assert "--limit" in told
-        assert f"browser-debug {kind} … --follow" in told
+        for follow in ((), ("--follow",)):
+            gone = line.run("browser-debug", kind, "nothing", *follow)
+            assert gone.returncode == 4
+            assert "- pilothouse browser-debug list-tabs lists those of now" in gone.stderr
+
+
+@pytest.mark.parametrize("asked", ["-h", "--help"])
+def test_help_of_browser_debug(line: CommandLine, asked: str):
+    told = line.text("browser-debug", asked)
+    assert told.startswith("Usage: pilothouse browser-debug list-tabs | network HANDLE | console HANDLE\n")
+    assert told.count("--follow (-f)") == 2
+    for kind, more in (("network", "--status-min N"), ("console", "--message-pattern TEXT")):
+        for arguments in ((kind, asked), (kind, "handle", asked, "--follow")):
+            told = line.text("browser-debug", *arguments)
+            assert told.startswith(f"Usage: pilothouse browser-debug {kind} HANDLE [OPTIONS]\n")
+            assert "  HANDLE                    of pilothouse browser-debug list-tabs\n" in told
+            assert f"Example: pilothouse browser-debug {kind} handle --" in told
+            assert "-f, --follow " in told
+            assert more in told
+            assert "--limit N" in told
+    told = line.text("browser-debug", "list-tabs", asked)
+    assert told.startswith("Usage: pilothouse browser-debug list-tabs [OPTIONS]\n")
+    assert "--follow" not in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "hint"),
+    [
+        (["list-tabs", "--follow"], "does not go on", "pilothouse browser-debug network HANDLE --follow"),
+        (["list-tabs", "x"], "browser-debug list-tabs: too many arguments: 'x'", "it takes options only"),
+        (["network"], "browser-debug network: missing: HANDLE", "Try 'pilothouse browser-debug network --help'."),
+        (["network", "-f"], "browser-debug network: missing: HANDLE", "Try 'pilothouse browser-debug network --help'."),
+        (["console", "a", "b"], "browser-debug console: too many arguments: 'b'", "it takes HANDLE"),
+        (["network", "a", "--statusmin", "4"], "there is no option --statusmin", "did you mean --status-min?"),
+        (["console", "a", "--level", "loud"], "level: 'loud' is none of debug, error", "console --help'"),
+        (["console", "a", "-f", "-o", "x"], "--output and --timeout do not go with --follow", "> FILE"),
+    ],
+)
+def test_wrong_usage_of_browser_debug_says_what_is_right(line: CommandLine, words: list[str], told: str, hint: str):
+    wrong = line.run("browser-debug", *words)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert told in wrong.stderr
+    assert hint in wrong.stderr
+    as_json = json.loads(line.run("browser-debug", *words, "--json").stdout)["error"]
+    assert told in as_json["message"]

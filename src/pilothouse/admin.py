@@ -175,52 +175,72 @@ def events(**asked: Any) -> int:
     return follow("events", **asked)
 
 
-_PROFILE_TOOLS = {
-    "list": "list_profiles",
-    "show": "get_profile",
-    "add": "create_profile",
-    "edit": "update_profile",
-    "remove": "delete_profile",
-}
+class Shorter(click.Group):
+    """Tools under shorter names. What follows an action is read by what the tool says of itself, `--help` too."""
+
+    def __init__(self, name: str, about: str, run: Callable[[str, list[str]], int], actions: dict[str, str]) -> None:
+        super().__init__(name, help=about, subcommand_metavar=" | ".join(actions), options_metavar="")
+        for usage, meaning in actions.items():
+            self.add_command(_action(usage.split()[0], meaning, run))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args[0] not in self.commands:
+            raise click.UsageError(f"{args[0][:80]!r} is none of {', '.join(self.commands)}", ctx)
+        return super().resolve_command(ctx, args)
 
 
-@commands.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
-@click.argument("action", type=click.Choice([*_PROFILE_TOOLS, "--help"]))
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def profile(action: str, arguments: tuple[str, ...]) -> int:
-    """Browser profiles: list, show, add, edit, remove. `pilothouse profile add --help` tells what each takes."""
-    if action == "--help":
-        click.echo("Usage: pilothouse profile [list|show|add|edit|remove] … (--help after each)")
-        return 0
-    from pilothouse.commands.call import main as call
+def _action(name: str, meaning: str, run: Callable[[str, list[str]], int]) -> click.Command:
+    def called(arguments: tuple[str, ...]) -> int:
+        return run(name, list(arguments))
 
-    return call([_PROFILE_TOOLS[action], *arguments])
-
-
-_DEBUG_TOOLS = {
-    "list-tabs": "browser_debug_list_tabs",
-    "network": "browser_debug_get_network",
-    "console": "browser_debug_get_console",
-}
+    return click.Command(
+        name,
+        callback=called,
+        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+        help=meaning,
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True},
+    )
 
 
-@commands.command(name="browser-debug", add_help_option=False, context_settings={"ignore_unknown_options": True})
-@click.argument("action", type=click.Choice([*_DEBUG_TOOLS, "--help"]))
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def browser_debug(action: str, arguments: tuple[str, ...]) -> int:
-    """Tabs offered through the debug proxy: list-tabs, network, console. `… network --help` tells the filters; with
-    --follow the last two go on with what comes."""
-    if action == "--help":
-        click.echo("Usage: pilothouse browser-debug [list-tabs|network|console] … [--follow] (--help after each)")
-        return 0
-    from pilothouse.commands import offered
-    from pilothouse.commands.call import main as call
+def _profile(action: str, arguments: list[str]) -> int:
+    from pilothouse.commands import shorter
 
-    if action != "list-tabs" and set(arguments) & {"-h", "--help"}:
-        click.echo(f"`pilothouse browser-debug {action} … --follow` (-f) goes on until the tab is gone.\n")
-    elif action != "list-tabs" and set(arguments) & set(offered.FOLLOW):
-        return offered.main(_DEBUG_TOOLS[action], list(arguments))
-    return call([_DEBUG_TOOLS[action], *arguments])
+    return shorter.profile(action, arguments)
+
+
+def _browser_debug(action: str, arguments: list[str]) -> int:
+    from pilothouse.commands import shorter
+
+    return shorter.browser_debug(action, arguments)
+
+
+commands.add_command(
+    Shorter(
+        "profile",
+        "Browser profiles: list, show, add, edit, remove. `pilothouse profile add --help` tells what each takes.",
+        _profile,
+        {
+            "list": "All of them.",
+            "show PROFILE": "What is set for one.",
+            "add NAME": "A new one.",
+            "edit PROFILE": "Other settings for one.",
+            "remove PROFILE": "Take one out; with --data its directory too.",
+        },
+    )
+)
+commands.add_command(
+    Shorter(
+        "browser-debug",
+        "Tabs offered through the debug proxy: list-tabs, network, console. `… network --help` tells its filters.",
+        _browser_debug,
+        {
+            "list-tabs": "The offered tabs, each with its handle.",
+            "network HANDLE": "Its requests; with --follow (-f) also those to come.",
+            "console HANDLE": "Its console; with --follow (-f) also what comes.",
+        },
+    )
+)
 
 
 @commands.command()

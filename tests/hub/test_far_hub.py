@@ -326,6 +326,33 @@ async def test_a_hub_tells_of_a_mistake_in_its_file(town: Town):
     await hub.close()
 
 
+async def test_a_hub_learns_of_cocoons_from_a_command_that_starts_no_daemon(town: Town):
+    line = CommandLine(town.home)
+
+    async def cocoon(*arguments: str) -> str:
+        return await asyncio.to_thread(line.text, "cocoon", *arguments, "--config", str(town.proxy.file))
+
+    async def announced(browser: ClientConnection) -> str:
+        said = {"token": town.proxy.signer.mint("more", "/quiet"), "browser_id": "b", "title": ""}
+        url = f"http://more.localhost:{town.proxy.port}/quiet"
+        await browser.send(json.dumps({"type": "browser_debug_tab_available", **said, "url": url}))
+        return json.loads(await browser.recv())["type"].removeprefix("browser_debug_tab_")
+
+    protocols = [Subprotocol("pilothouse"), Subprotocol(f"pilothouse.key.{town.keys['ann']}")]
+    hub = town.client("ann")
+    async with connect(town.url, origin=Origin(ORIGIN), subprotocols=protocols) as browser:
+        assert await announced(browser) == "refused"
+        assert "more is in " in await cocoon("add", "more", "--owner", "ann")
+        assert await announced(browser) == "accepted"
+        assert [one.cocoon_id for one in await hub.listed("")] == ["more"]
+        assert "more  ann  http://more.localhost:" in await cocoon("list")
+        assert await cocoon("remove", "more") == "more is removed\n"
+        assert await hub.listed("") == []
+        assert await announced(browser) == "refused"
+    await hub.close()
+    assert not (town.home / "daemon.json").exists()
+
+
 def _said(town: Town, words: str) -> Callable[[], Any]:
     async def look() -> bool:
         return any(words in line for line in town.process.errors)

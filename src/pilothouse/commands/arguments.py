@@ -111,7 +111,7 @@ class _Reading:
         elif name == "timeout":
             self.flags.timeout_s = seconds(text if equals else _next(written, rest))
         else:
-            raise UsageError(f"{self.tool['name']} has no option --{written}", self._nearest(written))
+            raise UsageError(f"there is no option --{written}", self._nearest(written))
 
     def _nearest(self, written: str) -> list[str]:
         from difflib import get_close_matches
@@ -131,11 +131,13 @@ class _Reading:
             takes = len(self.positional) - needed if parameter["kind"] == "list" else 1
             for _ in range(max(takes, 1)):
                 self._give(parameter, self.positional.pop(0), split=False)
+        expected = [word(one).upper() for one in order]
         if self.positional:
-            raise UsageError(f"too many arguments: {self.positional[0]!r}")
-        missing = [one["name"] for one in order if one.get("required") and one["name"] not in self.args]
+            hint = f"it takes {' '.join(expected)}" if expected else "it takes options only"
+            raise UsageError(f"too many arguments: {self.positional[0][:80]!r}", [hint])
+        missing = [one for one in order if one.get("required") and one["name"] not in self.args]
         if missing:
-            raise UsageError(f"missing: {', '.join(one.upper() for one in missing)}")
+            raise UsageError(f"missing: {', '.join(word(one).upper() for one in missing)}")
 
     def _give(self, parameter: Entry, text: str, *, split: bool) -> None:
         name = parameter["name"]
@@ -150,6 +152,11 @@ class _Reading:
         elif name in self.args:
             raise UsageError(f"--{name.replace('_', '-')} is given twice")
         self.args[name] = value
+
+
+def word(parameter: Entry) -> str:
+    """What stands for it in a usage line. The hub's clients have handles; a token is what the proxy gives out."""
+    return "handle" if parameter["name"] == "token" else parameter["name"]
 
 
 def positional(tool: Entry) -> list[Entry]:

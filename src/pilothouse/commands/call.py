@@ -27,8 +27,8 @@ ADMINISTRATIVE = (
 )  # fmt: skip
 
 
-def main(arguments: list[str]) -> int:
-    """The exit code of one command."""
+def main(arguments: list[str], called: str = "") -> int:
+    """The exit code of one command; `called` is what was typed where that is not the tool's own name."""
     from pilothouse.commands import show
 
     name, *rest = arguments
@@ -40,8 +40,8 @@ def main(arguments: list[str]) -> int:
             return complain(f"there is no command {name[:80]!r}", _nearest(known, name), show.USAGE)
         return _run(tool, name, rest, complain, known)
     except UsageError as error:
-        hint = f"Try 'pilothouse {name} --help'."
-        return complain(f"{name}: {error}", [*error.hints, hint], show.USAGE)
+        hint = f"Try 'pilothouse {called or name} --help'."
+        return complain(f"{called or name}: {error}", [*error.hints, hint], show.USAGE)
     except PermissionError as error:
         return complain(str(error))
     except KeyboardInterrupt:

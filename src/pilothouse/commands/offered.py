@@ -1,6 +1,6 @@
 """An offered tab followed in a terminal: `pilothouse browser-debug network HANDLE --follow`.
 
-Above: admin. Below: line, manifest (the filters are the tool's own arguments), show. Only the standard library.
+Above: shorter. Below: line, manifest (the filters are the tool's own arguments), show. Only the standard library.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 from pilothouse.commands import manifest, show
 from pilothouse.commands.arguments import UsageError, parse, wants_json
 from pilothouse.commands.follow import NobodyReads, write
+from pilothouse.commands.hints import in_commands
 from pilothouse.commands.line import Line
 from pilothouse.commands.show import RED, YELLOW, paint
 from pilothouse.home import directory
@@ -24,17 +25,21 @@ if TYPE_CHECKING:
 FOLLOW = ("--follow", "-f")
 
 
-def main(tool_name: str, arguments: list[str]) -> int:
+def main(tool_name: str, arguments: list[str], called: str) -> int:
     """Print the past, then what comes until the tab is gone; the result is the exit code."""
     from pilothouse.instance import StartError
 
     complain = show.complain_json if wants_json(arguments) else show.complain
-    tool = manifest.find(manifest.read(directory()), tool_name)
+    known = manifest.read(directory())
+    tool = manifest.find(known, tool_name)
     assert tool
     try:
         args, flags = parse(tool, [one for one in arguments if one not in FOLLOW])
+        if flags.output or flags.timeout_s:
+            raise UsageError("--output and --timeout do not go with --follow", ["`> FILE` writes what is printed"])
     except UsageError as error:
-        return complain(str(error), list(error.hints), show.USAGE)
+        hint = f"Try 'pilothouse {called} --help'."
+        return complain(f"{called}: {error}", [*error.hints, hint], show.USAGE)
     line = Line()
     try:
         answer = line.follow_offered(tool_name, args, on_line=lambda told: _print(told, as_json=flags.json))
@@ -48,7 +53,9 @@ def main(tool_name: str, arguments: list[str]) -> int:
     finally:
         line.close()
     if answer["failed"]:
-        return show.show(answer, as_json=flags.json, output="")
+        names = {one["name"] for one in known["tools"]}
+        text = in_commands(answer["text"], answer["data"]["error"]["suggestions"], names)
+        return show.show({**answer, "text": text}, as_json=flags.json, output="")
     sys.stderr.write(f"pilothouse: {answer['text']}\n")
     return show.OK
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import shlex
 import textwrap
 
-from pilothouse.commands.arguments import PATHS, is_long, positional
+from pilothouse.commands.arguments import PATHS, is_long, positional, word
+from pilothouse.commands.hints import DEBUG, typed
 from pilothouse.commands.show import EXIT_CODES
 
 TYPE_CHECKING = False
@@ -29,18 +30,23 @@ _EVERY = [
 ]
 
 
-def tool_help(tool: Entry) -> str:
-    unnamed = positional(tool)
-    required = [one for one in unnamed if one.get("required")]
+def synopsis(tool: Entry, called: str = "") -> str:
+    """How it is typed; `called` is the command where that is not the tool's own name."""
+    words = [_word(one) if one.get("required") else f"[{_word(one)}]" for one in positional(tool)]
+    return " ".join(["pilothouse", called or command(tool), *words, "[OPTIONS]"])
+
+
+def tool_help(tool: Entry, called: str = "", more: Iterable[tuple[str, str]] = ()) -> str:
+    """`more`: options that the command has and the tool has not."""
+    required = [one for one in positional(tool) if one.get("required")]
     named = [one for one in tool["parameters"] if not one.get("required") and not one.get("place")]
     places = [one for one in tool["parameters"] if one.get("place")]
-    shown = " ".join(_word(one) if one.get("required") else f"[{_word(one)}]" for one in unnamed)
-    lines = [f"Usage: pilothouse {command(tool)}{' ' * bool(shown)}{shown} [OPTIONS]", "", f"  {tool['about']}", ""]
+    lines = [f"Usage: {synopsis(tool, called)}", "", f"  {tool['about']}", ""]
     lines += _rows((_word(one), _meaning(one)) for one in required)
     lines += _rows((_option(one), _meaning(one)) for one in named)
     lines += _rows((_option(one), {"session": "default: this terminal's own"}.get(one["name"], "")) for one in places)
-    lines += _rows(_EVERY)
-    lines += ["", f"Example: {as_command(tool, tool['example'])}"]
+    lines += _rows([*more, *_EVERY])
+    lines += ["", f"Example: {as_command(tool, tool['example'], called)}"]
     if tool["aliases"]:
         lines.append(f"Also called: {', '.join(tool['aliases'])}")
     lines += ["", "A long text can be @file, or - for stdin (@@ is an @). Every argument is an option too.", EXIT_CODES]
@@ -80,9 +86,9 @@ def command(tool: Entry) -> str:
     return tool["name"].replace("_", "-")
 
 
-def as_command(tool: Entry, args: Entry) -> str:
+def as_command(tool: Entry, args: Entry, called: str = "") -> str:
     """A call as one would type it."""
-    words = ["pilothouse", command(tool)]
+    words = ["pilothouse", *(called or command(tool)).split()]
     unnamed = [one for one in positional(tool) if one.get("required") and one["kind"] != "boolean"]
     for one in unnamed:
         if one["name"] in args:
@@ -94,7 +100,7 @@ def as_command(tool: Entry, args: Entry) -> str:
 
 
 def _word(required: Entry) -> str:
-    name = required["name"].replace("_", "-")
+    name = word(required).replace("_", "-")
     if required["kind"] == "boolean":
         return f"--{name}|--no-{name}"
     return f"{name.upper()}{'…' if required['kind'] == 'list' else ''}"
@@ -147,7 +153,7 @@ def _placeholder(parameter: Entry) -> str:
 
 
 def _meaning(parameter: Entry) -> str:
-    notes = [parameter["about"]] if parameter.get("about") else []
+    notes = [typed(parameter["about"], DEBUG.values())] if parameter.get("about") else []
     if parameter["name"] in PATHS:
         notes.append(_ROOTS)
     if parameter.get("required") and parameter["kind"] not in ("string", "boolean"):

@@ -3,7 +3,7 @@
 
 import { kept } from './memory.js';
 import { address, Diary, fields } from './debug-diary.js';
-import { tellDocument, tellEarly } from './debug-early.js';
+import { noteRedirect, tellDocument, tellEarly } from './debug-early.js';
 import { listenTo, release } from './debug-listen.js';
 import { close, isHeard, look, offer, tell } from './debug-offers.js';
 import { coming, isAllowed, isProxys, left, offers, plain } from './debug-pages.js';
@@ -56,6 +56,12 @@ export function answered({ tabId, requestId, fromCache, statusCode, responseHead
   one.seen = { status: statusCode, timestamp: timeStamp, headers };
   if (one.token) settle(tabId, one);
   else giveUp(tabId);
+}
+
+/** What a page asks for is sent on. @param {Parameters<typeof noteRedirect>[1] & {tabId: number}} details */
+export function sentOn(details) {
+  const one = offers.get(details.tabId) ?? coming.get(details.tabId);
+  if (one) noteRedirect(one.diary, details);
 }
 
 /** @param {{tabId: number, requestId: string}} details */

@@ -29,6 +29,8 @@ export class Diary {
     this.entries = [];
     /** @type {Set<string>} addresses that are known from Chrome's own account alone */
     this.early = new Set();
+    /** @type {Map<string, import('./debug-early.js').Redirect>} by address: where requests were sent on, the first of them */
+    this.redirects = new Map();
     this.asked = 0; // characters of all requests
     this.printed = 0; // and of all lines
     this.newest = 0;

@@ -6,13 +6,14 @@ import { ask, heldSince } from './debug-hold.js';
 
 /** @typedef {import('./debug-diary.js').Diary} Diary */
 /** @typedef {{status: number, timestamp: number, headers: Record<string, string>}} Seen */
-/** @typedef {{url: string, at: number, duration: number, status: number, method: string}} Entry */
+/** @typedef {{url: string, at: number, duration: number, status: number, method: string, isSentOn: boolean}} Entry */
+/** @typedef {{to: string, at: number, status: number, method: string}} Redirect */
 
 export const DOCUMENT = 'document';
 const MOST = 500;
 const END_OF_TIME = 1e15;
 const ACCOUNT = `JSON.stringify([performance.timeOrigin, performance.getEntriesByType('resource').slice(0, ${MOST}).map(
-  (one) => [one.name, one.startTime, one.duration, one.redirectEnd ? 0 : one.responseStatus, one.initiatorType])])`;
+  (one) => [one.name, one.startTime, one.duration, one.responseStatus, one.initiatorType, one.redirectEnd > 0])])`;
 // What asks for these is never anything but GET; of the others the account does not tell by which method they were sent.
 const ASKED_FOR = new Set(['audio', 'body', 'css', 'embed', 'icon', 'image', 'img', 'input', 'link', 'object', 'script', 'track', 'video']);
 let told = 0;
@@ -25,6 +26,19 @@ export function tellDocument(diary, { url, method, at, seen }) {
   const { status, headers, timestamp } = seen;
   const mime_type = (headers['content-type'] ?? '').split(';', 1)[0].slice(0, 200);
   diary.respond(DOCUMENT, { timestamp, status, status_text: '', headers, mime_type });
+}
+
+/** The account has a request that was sent on at its first address, and does not tell where it came to.
+ * @param {Diary} diary
+ * @param {{url: string, redirectUrl: string, timeStamp: number, statusCode: number, method: string}} details */
+export function noteRedirect({ redirects }, { url, redirectUrl, timeStamp, statusCode, method }) {
+  const told = { to: address(redirectUrl), at: timeStamp, status: statusCode, method: method.slice(0, 200) };
+  if (redirects.size < MOST && !redirects.has(address(url))) redirects.set(address(url), told);
+}
+
+/** @param {Diary} diary @param {string} url */
+export function wasSentTo({ redirects }, url) {
+  return [...redirects.values()].some(({ to }) => to === address(url));
 }
 
 /** Once the page is there. @param {number} tabId @param {Diary} diary @param {string} loaderId @param {number} bodyMax
@@ -48,8 +62,25 @@ export async function tellRest(tabId, diary, isThere) {
   for (const one of listed) {
     if (diary.early.size >= MOST || one.at > since || known.has(one.url) || diary.early.has(one.url)) continue;
     diary.early.add(one.url);
-    add(diary, one);
+    const told = steps(diary, one).filter((step) => !known.has(step.url));
+    for (const step of told) add(diary, step);
+    for (const { url } of told) known.add(url);
   }
+}
+
+/** An entry as the debugger would have told it: each address that it was sent on from, and where it came to.
+ * @param {Diary} diary @param {Entry} one @returns {Entry[]} */
+function steps({ redirects }, one) {
+  const end = one.at + one.duration;
+  const taken = new Map();
+  let { url, at } = one;
+  for (let next = redirects.get(url); next && !taken.has(url); next = redirects.get(url)) {
+    const { status, method } = next;
+    taken.set(url, { ...one, url, at, duration: Math.max(next.at - at, 0), status, method });
+    ({ to: url, at } = next);
+  }
+  if (!taken.size) return [one.isSentOn ? { ...one, status: 0 } : one]; // the status is of an address that is not known
+  return [...taken.values(), { ...one, url, at, duration: Math.max(end - at, 0) }];
 }
 
 /** @param {number} tabId @param {string} requestId @param {number} bodyMax */
@@ -65,10 +96,11 @@ async function account(tabId) {
   const told = await ask({ tabId }, 'Runtime.evaluate', { expression: ACCOUNT, returnByValue: true }).catch(() => undefined);
   try {
     const [origin, list] = JSON.parse(told.result.value);
-    const read = list.slice(0, MOST).map((/** @type {unknown[]} */ [url, start, duration, status, by]) => {
+    const read = list.slice(0, MOST).map((/** @type {unknown[]} */ [url, start, duration, status, by, isSentOn]) => {
       const method = ASKED_FOR.has(String(by)) ? 'GET' : '';
       const at = Number(origin) + Number(start);
-      return { url: address(String(url)), at, duration: Number(duration), status: Number(status), method };
+      const given = { duration: Number(duration), status: Number(status), isSentOn: Boolean(isSentOn) };
+      return { url: address(String(url)), at, method, ...given };
     });
     return read.filter(isCredible);
   } catch {

@@ -72,7 +72,8 @@ function deskOf(tabId) {
   };
 }
 
-/** Requests have ended that nobody told of: the account of a page that we came to too late has them, a moment later.
+/** Requests have ended that nobody told of, or not all: the account of a page that we came to too late has them, a moment
+ * later.
  * @param {number} tabId */
 function lookAgain(tabId) {
   const one = offers.get(tabId);

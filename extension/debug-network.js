@@ -1,6 +1,7 @@
 // Requests of a held tab, as Chrome's debugger tells them, in the hub's words.
 
 import { address, fields } from './debug-diary.js';
+import { wasSentTo } from './debug-early.js';
 
 /** @typedef {import('./debug-diary.js').Diary} Diary */
 /** @typedef {import('./types').Debuggee} Debuggee */
@@ -10,10 +11,11 @@ import { address, fields } from './debug-diary.js';
  * @property {(loaderId: string, documentUrl: string) => Diary | undefined} diaryFor whose requests a document's are
  * @property {() => number} bodyMax characters of a body that are told
  * @property {(debuggee: Debuggee, method: string, params: object) => Promise<any>} ask
- * @property {() => void} missed a request has ended of which we heard neither the beginning nor the answer
+ * @property {() => void} missed a request has ended that began, at this address or another, before we listened
  */
 
-/** @typedef {{id: string, diary: Diary, at: number, began: number, hop: number, mime: string, size: number}} Open */
+/** @typedef {{id: string, diary: Diary, at: number, began: number, hop: number, mime: string, size: number,
+ *   isSentOn?: boolean}} Open */
 
 const MAX_FETCHED = 10_000_000;
 const READ_ONLY = new Set(['Stylesheet', 'Image', 'Media', 'Font', 'Script', 'TextTrack', 'Manifest']); // always GET
@@ -45,9 +47,10 @@ export class Requests {
   }
 
   /** @param {string} key @param {any} params */
-  #begun(key, { loaderId, documentURL, request, timestamp, wallTime, redirectResponse }) {
+  #begun(key, params) {
+    const { loaderId, documentURL, request, timestamp, wallTime, redirectResponse } = params;
     if (request.url.startsWith('data:')) return void this.data.add(key);
-    const before = this.open.get(key);
+    const before = this.open.get(key) ?? (redirectResponse && this.#adopted(key, params, redirectResponse));
     if (before && redirectResponse) {
       this.#respond(before, redirectResponse, timestamp);
       before.diary.finish(before.id, { timestamp: moment(before, timestamp), duration_ms: lasted(before, timestamp) });
@@ -62,19 +65,20 @@ export class Requests {
   }
 
   /** @param {string} key @param {any} params */
-  #answered(key, { requestId, loaderId, type, response, timestamp }) {
-    const isDocument = requestId === loaderId; // is told of otherwise, if we came too late for it
-    const open = this.open.get(key) ?? (isDocument ? undefined : this.#adopted(key, loaderId, type, response, timestamp));
-    if (open) this.#respond(open, response, timestamp);
+  #answered(key, params) {
+    const open = this.open.get(key) ?? this.#adopted(key, params, params.response);
+    if (open) this.#respond(open, params.response, params.timestamp);
   }
 
-  /** A request that began before we listened: its answer tells all but the method and what was sent.
-   * @param {string} key @param {string} loaderId @param {string} type @param {any} response @param {number} timestamp */
-  #adopted(key, loaderId, type, { url, timing }, timestamp) {
-    const diary = url.startsWith('data:') ? undefined : this.desk.diaryFor(loaderId, '');
+  /** A request that began before we listened: its answer, be it one that sends it on, tells all but the method and what was
+   * sent. The document is told of otherwise. @param {string} key @param {any} params @param {any} response
+   * @returns {Open | undefined} */
+  #adopted(key, { requestId, loaderId, type, timestamp }, { url, timing }) {
+    const diary = requestId === loaderId || url.startsWith('data:') ? undefined : this.desk.diaryFor(loaderId, '');
     if (!diary) return undefined;
     const began = timing?.requestTime ?? timestamp;
-    const open = { id: key, diary, at: Date.now() - (timestamp - began) * 1000, began, hop: 0, mime: '', size: 0 };
+    const isSentOn = wasSentTo(diary, url);
+    const open = { id: key, diary, at: Date.now() - (timestamp - began) * 1000, began, hop: 0, mime: '', size: 0, isSentOn };
     this.open.set(key, open);
     if (diary.requests.has(key)) return open; // it began before our last silence, and is known better
     begin(open, { method: READ_ONLY.has(type) ? 'GET' : '', url, headers: {}, body: undefined });
@@ -106,6 +110,7 @@ export class Requests {
     this.open.delete(key);
     const body = await this.#body(source, requestId, open);
     open.diary.finish(open.id, { timestamp: moment(open, timestamp), duration_ms: lasted(open, timestamp), ...body });
+    if (open.isSentOn) this.desk.missed();
   }
 
   /** @param {string} key of a request that has ended */
@@ -131,6 +136,7 @@ export class Requests {
     this.open.delete(key);
     const error = [errorText || 'failed', blockedReason].filter(Boolean).join(', ').slice(0, 1000);
     open.diary.fail(open.id, { timestamp: moment(open, timestamp), duration_ms: lasted(open, timestamp), error });
+    if (open.isSentOn) this.desk.missed();
   }
 
   /** @param {string} key @param {string} url */

@@ -172,11 +172,17 @@ chrome.downloads.onChanged.addListener(async (delta) => {
   await downloads.changed(delta);
 });
 const PAGES = { urls: ['<all_urls>'], types: /** @type {['main_frame']} */ (['main_frame']) }; // of those that we may see
+/** @type {chrome.webRequest.RequestFilter} */
+const PARTS = {
+  urls: PAGES.urls,
+  types: ['font', 'image', 'media', 'object', 'other', 'ping', 'script', 'stylesheet', 'sub_frame', 'xmlhttprequest'],
+};
 chrome.webRequest.onBeforeRequest.addListener((details) => void ready.then(() => arrival.requested(details)), PAGES);
 chrome.webRequest.onResponseStarted.addListener(
   (details) => void ready.then(() => arrival.answered(details)), PAGES, ['responseHeaders'],
 );
 chrome.webRequest.onErrorOccurred.addListener((details) => void ready.then(() => arrival.failed(details)), PAGES);
+chrome.webRequest.onBeforeRedirect.addListener((details) => void ready.then(() => arrival.sentOn(details)), PARTS);
 chrome.webNavigation.onBeforeNavigate.addListener((details) => void ready.then(() => arrival.starting(details)));
 chrome.webNavigation.onErrorOccurred.addListener((details) => void ready.then(() => arrival.stayed(details)));
 chrome.webNavigation.onCommitted.addListener((details) => void ready.then(() => arrival.committed(details)));

@@ -114,16 +114,16 @@ class Viewer:
         """In the page of settings, as a person does it."""
         page = await self.chrome.open(OPTIONS)
         assert (
-            await self._save(page, url.replace("ws:", "http:"), key)
+            await self.save(page, url.replace("ws:", "http:"), key)
             == "It begins with wss://, or with ws://127.0.0.1: for one on this machine."
         )
-        assert await self._save(page, url, "a key") == "This is no key of Pilothouse."
-        assert await self._save(page, url, key) == ""
+        assert await self.save(page, url, "a key") == "This is no key of Pilothouse."
+        assert await self.save(page, url, key) == ""
         await self.connected()
         await page.until("document.getElementById('words').textContent.startsWith('Connected.')")
         await self.chrome.close(page)
 
-    async def _save(self, page: Page, url: str, key: str) -> str:
+    async def save(self, page: Page, url: str, key: str) -> str:
         await page.until("document.getElementById('size').value")
         typed = "".join(f"{name}.value = {json.dumps(text)};" for name, text in (("url", url), ("key", key)))
         await page.js(f"{typed} document.querySelector('form button').click()")

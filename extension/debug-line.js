@@ -24,10 +24,18 @@ const LARGE = 1_000_000;
  * @property {() => void} onLost
  */
 
+/** @typedef {import('./debug-settings.js').Way} Way */
+/**
+ * How an attempt ended; a number is the hub's own word, the code of its closing.
+ * @typedef {import('./types').Why | 'impossible' | 'unopened' | 'silent' | 'broken' | number} End
+ */
+
 /**
  * From the first question to the end of its socket.
  * @typedef {object} Attempt
+ * @property {Way} way
  * @property {WebSocket} [socket]
+ * @property {boolean} opened
  * @property {string} first what the hub still has to prove in its first frame
  */
 
@@ -35,6 +43,8 @@ const LARGE = 1_000_000;
 let ears;
 /** @type {Attempt | null} */
 let attempt = null;
+/** @type {{way: Way, end: End} | null} */
+let last = null;
 let ready = false;
 let delay = FIRST_DELAY_MS;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -58,6 +68,11 @@ export function isReady() {
   return ready;
 }
 
+/** How the last attempt ended, if none has succeeded since. */
+export function lastEnd() {
+  return last;
+}
+
 /** Now, and again and again until it stands, if there is a hub. */
 export function connect() {
   clearTimeout(next);
@@ -65,33 +80,36 @@ export function connect() {
   if (!attempt && known) void begin(known);
 }
 
-/** @param {import('./debug-settings.js').Way} way */
+/** @param {Way} way */
 async function begin(way) {
   /** @type {Attempt} */
-  const own = { first: '' };
+  const own = { way, opened: false, first: '' };
   attempt = own;
-  const met = 'key' in way ? byKey(way.key) : (await meet(way.claim, 'signaling')).met;
+  const { met, why } = 'key' in way ? byKey(way.key) : await meet(way.claim, 'signaling');
   if (own !== attempt) return;
-  if (met) open(own, way.url, met);
-  else lost(own);
+  if (met) open(own, met);
+  else lost(own, why);
 }
 
 /** @param {string} key a user's: of a far hub TLS says who it is */
 function byKey(key) {
-  return { protocols: ['pilothouse', `pilothouse.key.${key}`], first: '' };
+  const protocols = ['pilothouse', ...(key ? [`pilothouse.key.${key}`] : [])];
+  return { met: { protocols, first: '' }, why: /** @type {const} */ ('') };
 }
 
-/** @param {Attempt} own @param {string} url @param {{protocols: string[], first: string}} met */
-function open(own, url, { protocols, first }) {
+/** @param {Attempt} own @param {{protocols: string[], first: string}} met */
+function open(own, { protocols, first }) {
   try {
-    own.socket = new WebSocket(url, protocols);
+    own.socket = new WebSocket(own.way.url, protocols);
   } catch {
-    attempt = null; // an address or a key that cannot be one
+    attempt = null;
+    last = { way: own.way, end: 'impossible' };
     return;
   }
   own.first = first;
   expect(own.socket, WELCOME_MS);
   own.socket.onopen = () => {
+    own.opened = true;
     if (!own.first) hello();
   };
   own.socket.onmessage = ({ data }) => {
@@ -99,9 +117,15 @@ function open(own, url, { protocols, first }) {
     if (own.first) greet(own, data);
     else take(JSON.parse(data));
   };
-  own.socket.onclose = () => {
-    if (own === attempt) lost(own);
+  own.socket.onclose = ({ code }) => {
+    if (own === attempt) lost(own, endOf(own, code));
   };
+}
+
+/** @param {Attempt} own @param {number} code @returns {End} */
+function endOf({ opened }, code) {
+  if (code >= 4000) return code;
+  return ready ? 'broken' : opened ? 'silent' : 'unopened';
 }
 
 /** The daemon proves itself once more, on this very socket, before it hears of any page.
@@ -112,7 +136,7 @@ function greet(own, data) {
     hello();
     return;
   }
-  lost(own);
+  lost(own, 'stranger');
   own.socket?.close();
 }
 
@@ -129,7 +153,8 @@ export function hurry() {
 /** Go to the hub that there is now. */
 export function renew() {
   const old = attempt;
-  if (old) lost(old);
+  if (old) lost(old, '');
+  last = null;
   old?.socket?.close(1000);
   hurry();
 }
@@ -183,6 +208,7 @@ function take(message) {
   if (message.type === 'alive') relax();
   else if (message.type === 'browser_debug_hub') {
     ready = true;
+    last = null;
     delay = FIRST_DELAY_MS;
     relax();
     keepAlive();
@@ -190,10 +216,11 @@ function take(message) {
   } else if (ready) ears.onMessage(message);
 }
 
-/** @param {Attempt} own */
-function lost(own) {
+/** @param {Attempt} own @param {End} end */
+function lost(own, end) {
   const wasReady = ready;
   attempt = null;
+  last = { way: own.way, end };
   ready = false;
   relax();
   clearTimeout(pulse);

@@ -12,7 +12,9 @@ function part(id) {
 
 async function show() {
   const told = await chrome.runtime.sendMessage({ type: 'debug' });
-  part('words').textContent = wordsFor(told);
+  const { words, next } = told.why ?? { words: wordsFor(told), next: '' };
+  part('words').textContent = words;
+  part('next').textContent = next;
   const lines = told.offered.map((/** @type {{url: string, title: string}} */ one) => {
     const line = document.createElement('li');
     line.textContent = `${one.title || one.url} (${one.url})`.slice(0, 200);
@@ -25,9 +27,8 @@ async function show() {
   part('allow').onclick = () => chrome.permissions.request({ origins: told.origins }).then(show);
 }
 
-/** @param {{connected: boolean, proxy: string, allowed: boolean, offered: object[]}} told */
-function wordsFor({ connected, proxy, allowed, offered }) {
-  if (!connected) return 'No hub answers, or it does not know the key.';
+/** @param {{proxy: string, allowed: boolean, offered: object[]}} told */
+function wordsFor({ proxy, allowed, offered }) {
   if (!allowed) return `Connected. Chrome does not let us see pages of ${proxy} yet.`;
   return `Connected. Pages of ${proxy} are offered for inspection: ${offered.length} now.`;
 }

@@ -8,6 +8,7 @@ import { listenAgain, release } from './debug-listen.js';
 import { close, lastRefusal, letAllGo } from './debug-offers.js';
 import { coming, isAllowed, lookAtPermission, offers, permissionsFor, remember } from './debug-pages.js';
 import { bodyMax, onSettings, recallSettings } from './debug-settings.js';
+import { whyNot } from './debug-why.js';
 
 onSettings(() => {
   void letAllGo();
@@ -35,7 +36,9 @@ export async function status() {
   const origins = proxy ? permissionsFor(proxy) : [];
   const allowed = !origins.length || isAllowed();
   const offered = [...offers.values()].map(({ url, title }) => ({ url, title }));
-  return { connected: line.isReady(), proxy, origins, allowed, offered, refused: lastRefusal() };
+  const why = line.isReady() ? null : await whyNot();
+  const connected = line.isReady(); // by now
+  return { connected, why: connected ? null : why, proxy, origins, allowed, offered, refused: lastRefusal() };
 }
 
 /** @param {number} tabId */

@@ -55,12 +55,12 @@ const SECOND = 'Another copy of this browser is connected';
 const UNKEPT = 'Chrome could not keep the pairing; is its disk full? Pair again with a new code';
 
 /** @param {number | undefined} port */
-function oldExtension(port) {
+export function oldExtension(port) {
   return `Whoever answers on port ${port} says that the extension is older: reload it in chrome://extensions`;
 }
 
 /** @param {number | undefined} port */
-function oldDaemon(port) {
+export function oldDaemon(port) {
   return `Whoever answers on port ${port} is an older Pilothouse: update it and restart its daemon`;
 }
 

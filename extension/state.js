@@ -92,6 +92,11 @@ function modeNow() {
   return attachedTabs().length ? 'active' : 'on';
 }
 
+/** Why there is no daemon of ours. */
+export function absence() {
+  return problem ? WORDS.problem() : WORDS.off();
+}
+
 /** @param {number} count */
 function tabs(count) {
   return count === 1 ? '1 tab' : `${count} tabs`;

@@ -151,6 +151,9 @@ async def test_who_may_not_come_in(hubbed: Hubbed):
         ((f"pilothouse.key.{hubbed.here.agent}",), ORIGIN, {}),
         ((f"pilothouse.key.{ANN}",), "null", {}),
     ):
+        if origin == ORIGIN:  # a script learns nothing of a status: it is let in, and told at once
+            assert await turned_away(hubbed.reach(*protocols, origin=origin)) == 4401, protocols
+            continue
         with pytest.raises(InvalidStatus) as caught:
             await hubbed.reach(*protocols, origin=origin, **headers)
         assert caught.value.response.status_code in (401, 403), (protocols, origin)
@@ -159,15 +162,32 @@ async def test_who_may_not_come_in(hubbed: Hubbed):
     assert tried == [("person", "/signaling"), *[("default", "/signaling")] * 3]
 
 
+async def turned_away(reaching: connect) -> int:
+    """The code with which a line is closed before anything was said on it."""
+    async with reaching as line:
+        assert line.subprotocol in ("pilothouse", "pilothouse.1")  # never one with a key in it
+        with pytest.raises(ConnectionClosed) as closed:
+            await asyncio.wait_for(line.recv(), 10)
+    assert closed.value.rcvd
+    return closed.value.rcvd.code
+
+
+async def test_the_extension_is_told_why_it_may_not_come_in(hubbed: Hubbed):
+    assert await turned_away(hubbed.reach(f"pilothouse.key.{ANN}", origin=ORIGIN, Host="hub.test")) == 4421
+    with pytest.raises(InvalidStatus) as caught:
+        await hubbed.reach(f"pilothouse.key.{ANN}", origin="https://evil.test", Host="hub.test")
+    assert caught.value.response.status_code == 421
+
+
 async def test_a_proof_is_good_once_and_not_at_the_bridge(hubbed: Hubbed):
     _, offered = await hubbed.proof()
     async with hubbed.reach(*offered, origin=ORIGIN):
         pass
+    assert await turned_away(hubbed.reach(*offered, origin=ORIGIN)) == 4401
     _, fresh = await hubbed.proof()
-    for path, proof in (("/signaling", offered), ("/bridge", fresh)):
-        with pytest.raises(InvalidStatus) as caught:
-            await hubbed.reach(*proof, origin=ORIGIN, path=path)
-        assert caught.value.response.status_code == 401
+    with pytest.raises(InvalidStatus) as caught:
+        await hubbed.reach(*fresh, origin=ORIGIN, path="/bridge")
+    assert caught.value.response.status_code == 401
 
 
 @pytest.mark.parametrize("anew", [False, True])

@@ -19,6 +19,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
@@ -135,9 +136,17 @@ class Front:
             if scope["type"] == "http":
                 receive = await _with_body(scope, receive)
         except _Refused as refused:
-            await refused.response(scope, receive, send)
+            if self._is_browsers_line(scope):
+                await turn_away(WebSocket(scope, receive, send), refused.response.status_code, str(refused))
+            else:
+                await refused.response(scope, receive, send)
             return
         await self._app(scope, receive, self._while_known(scope, send))
+
+    def _is_browsers_line(self, scope: Scope) -> bool:
+        """Of our own extension to the hub: it is told why not."""
+        is_line = scope["type"] == "websocket" and scope["path"] == SIGNALING_PATH
+        return is_line and Headers(scope=scope).getlist("origin") == self._extension
 
     def _while_known(self, scope: Scope, send: Send) -> Send:
         """What is told for long, by a stream or a WebSocket, ends soon after the key behind it was revoked."""
@@ -219,6 +228,13 @@ def _secret(headers: Headers) -> str:
 def bearer(scope: Scope) -> str:
     """The secret that a request came with."""
     return _secret(Headers(scope=scope))
+
+
+async def turn_away(socket: WebSocket, status: int, reason: str) -> None:
+    """A script learns nothing of a WebSocket that is refused with a status, but the code of one that is closed. Chrome
+    wants one of its protocols chosen; those that carry a key or a proof are not repeated."""
+    await socket.accept(next((one for one in socket.scope["subprotocols"] if one.count(".") < 2), None))
+    await socket.close(4000 + status, reason[:100])
 
 
 def _is_fit(headers: Headers) -> bool:

@@ -19,7 +19,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from pilothouse.cocoons import LOCAL, Cocoons
 from pilothouse.doors import parcel, proof
 from pilothouse.doors.address import PROTOCOL
-from pilothouse.doors.http import SIGNALING_PATH, bearer
+from pilothouse.doors.http import SIGNALING_PATH, bearer, turn_away
 from pilothouse.doors.parcel import Refused
 from pilothouse.errors import Failure
 from pilothouse.guard.handshake import Handshake
@@ -88,7 +88,10 @@ class SignalingDoor:
         try:
             guest = self._welcome(socket, is_browser=is_browser)
         except Failure as failure:
-            await socket.send_denial_response(parcel.refusal(Refused(failure.status, failure)))
+            if is_browser:
+                await turn_away(socket, failure.status, failure.message)
+            else:
+                await socket.send_denial_response(parcel.refusal(Refused(failure.status, failure)))
             return
         await socket.accept(guest.protocol)
         line = _Line(socket, guest.still)

@@ -35,10 +35,13 @@ _WAIT_TEXT = """new Promise(done => {
 })"""
 
 
-def chrome_flags() -> list[str]:
-    """The product's own flags, private as they are: another set would be another browser. No pipe, no dead proxy."""
+def chrome_flags(*, reserve: bool) -> list[str]:
+    """The product's own flags, private as they are: another set would be another browser. No pipe, no dead proxy; and
+    the renderer in `reserve` that Chrome has unless somebody finds out what it costs a crowd."""
     left_out = ("--remote-debugging-pipe", "--proxy-server", "--proxy-bypass-list")
     flags = [flag for flag in launch._FLAGS if not flag.startswith(left_out)]  # pyright: ignore[reportPrivateUsage]
+    off = [launch._FEATURES_OFF, *([] if reserve else [launch._RESERVE])]  # pyright: ignore[reportPrivateUsage]
+    flags.append(f"--disable-features={','.join(off)}")
     return [*flags, *_VIEW, *(["--no-sandbox"] if os.geteuid() == 0 else []), "--remote-debugging-port=0"]
 
 
@@ -111,9 +114,10 @@ class Page:
 class BareCdp(Driver):
     name = "bare CDP"
 
-    def __init__(self, chrome: str, proxy: str = "") -> None:
+    def __init__(self, chrome: str, proxy: str = "", *, reserve: bool = True) -> None:
         """`proxy`: everything goes through it, loopback too."""
-        self._chrome = chrome
+        self.chrome = chrome
+        self._reserve = reserve
         self._flags = [f"--proxy-server={proxy}", "--proxy-bypass-list=<-loopback>"] if proxy else []
         self._loop = uvloop.new_event_loop()
         self._ids = itertools.count(1)
@@ -127,7 +131,7 @@ class BareCdp(Driver):
     def start(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="bench-chrome-")
         self._process = subprocess.Popen(
-            [self._chrome, *chrome_flags(), *self._flags, f"--user-data-dir={self._folder}"],
+            [self.chrome, *chrome_flags(reserve=self._reserve), *self._flags, f"--user-data-dir={self._folder}"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,

@@ -234,6 +234,18 @@ def crowd(driver: Driver, url: Url) -> float:
     return 2 * driver.crowd(10, 5, url("small.html"), GO)
 
 
+def crowd_without_reserve(driver: Driver, url: Url) -> float:
+    """What bare CDP would reach in a Chrome that is set up as ours is (`launch._RESERVE`)."""
+    if not isinstance(driver, BareCdp):
+        raise Cannot
+    one = BareCdp(driver.chrome, reserve=False)
+    one.start()
+    try:
+        return crowd(one, url)
+    finally:
+        one.close()
+
+
 def page_load(driver: Driver, url: Url) -> float:
     """By the page's own clock, so that only the network between browser and server differs: ours goes through the
     sluice, with a policy in force. Both are told of every request: that alone makes a page slower, and is what a log of
@@ -352,6 +364,7 @@ ROWS = [
     Row("tools/list, default", listing(everything=False), "tokens", limit=3000, once=True),
     Row("tools/list, all", listing(everything=True), "tokens", limit=11000, once=True),
     Row("10 clients, navigate + click", crowd, "calls/s", ratio=0.8, more_is_better=True),
+    Row("10 clients, no renderer in reserve either", crowd_without_reserve, "calls/s", more_is_better=True),
     Row("server memory, one page", memory, "MB", limit=90, once=True),
     Row("server memory, after ten clients", memory_after, "MB", once=True),
 ]

@@ -37,12 +37,6 @@ LONG = {HERE / one for one in (
     "extension/test_connection_chromium.py", "test_soak.py", "extension/test_own_tabs.py", "test_headed.py",
 )}  # fmt: skip
 
-# Chrome keeps one renderer in reserve, and throws it away whenever another context is used: with a context to each test
-# that is a tenth of all the work (M).
-launch._FLAGS = tuple(
-    f"{flag},SpareRendererForSitePerProcess" if flag.startswith("--disable-features=") else flag
-    for flag in launch._FLAGS
-)
 # Every new client would read the system's certificates again, 50 ms each time (M).
 for transport in (httpx._transports.default, httpx2._transports.default):
     transport.create_ssl_context = functools.cache(transport.create_ssl_context)  # pyright: ignore

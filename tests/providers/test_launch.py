@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse.config import Browser
+from pilothouse.config import Browser, Profile
 from pilothouse.errors import Failure
-from pilothouse.providers.launch import Launcher
+from pilothouse.providers.launch import Chrome, Launcher
 from tests.promises import promise
 
 LAUNCHED = Path(__file__).with_name("launched.py")
@@ -69,6 +69,21 @@ async def test_chrome_listens_on_no_port_and_leaves_nothing(tmp_path: Path) -> N
     await chrome.close()
     assert until(lambda: not family(tmp_path), 2)
     assert list((tmp_path / "browsers").iterdir()) == []
+
+
+async def said_off(chrome: Chrome) -> str:
+    command = Path(f"/proc/{chrome.pid}/cmdline").read_text().split("\0")
+    await chrome.close()
+    (said,) = [one for one in command if one.startswith("--disable-features=")]  # Chrome would take the last one alone
+    return said
+
+
+@promise("B10", "B12")
+async def test_only_where_sessions_take_turns_no_renderer_is_kept_in_reserve(tmp_path: Path) -> None:
+    launcher = Launcher(Browser(), tmp_path)
+    assert "SpareRendererForSitePerProcess" in await said_off(await launcher.start())
+    profile = await launcher.start_profile(Profile("work", "Work"), tmp_path / "work", port=9, headless=True)
+    assert "SpareRendererForSitePerProcess" not in await said_off(profile)
 
 
 @promise("A02")

@@ -23,7 +23,7 @@ STARVED_S = 0.4  # after the window: on a busy machine a due timer may still wai
 NAVIGATION_S = 10.0
 REQUESTS_S = 2.0
 TICK_S = 2.0
-SOON_S = 0.003  # after the browser has said that the page was given an input
+SOON_S = 0.003  # after the browser has said that the page was given an input; half as long as that took, if it took long
 AHEAD_S = 12.0  # the longest that a page may take an input, and a tick
 
 Ahead = asyncio.Future[dict[str, Any] | None]
@@ -84,7 +84,9 @@ async def _asked_ahead(frame: Frame, event: str, behind: bool) -> dict[str, Any]
 
 async def _sooner(ahead: Ahead, mark: Mark) -> int:
     """What was asked for ahead. If the input went elsewhere it would never come: a tick lets go of it."""
-    await asyncio.wait({ahead}, timeout=SOON_S)
+    # A busy machine would be asked everything twice.
+    soon = min(max(SOON_S, (time.monotonic() - mark.began_at) / 2), WINDOW_S)
+    await asyncio.wait({ahead}, timeout=soon)
     if ahead.done() and (told := ahead.result()) is not None:
         return _heard(mark, told)
     changes = await turn(mark)

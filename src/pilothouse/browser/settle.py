@@ -23,7 +23,7 @@ STARVED_S = 0.4  # after the window: on a busy machine a due timer may still wai
 NAVIGATION_S = 10.0
 REQUESTS_S = 2.0
 TICK_S = 2.0
-SOON_S = 0.003  # after the browser has said that the page was given an input; half as long as that took, if it took long
+SOON_S = 0.003  # after the browser has said that the page was given an input; half of what that took, if that is more
 AHEAD_S = 12.0  # the longest that a page may take an input, and a tick
 
 Ahead = asyncio.Future[dict[str, Any] | None]

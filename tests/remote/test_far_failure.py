@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse.browser import remote
+from pilothouse.cdp import socket
 from pilothouse.config import Endpoint, Grid
 from pilothouse.errors import Failure
 from tests.browser.looking import fails
@@ -37,7 +39,24 @@ async def test_a_browser_that_dies(tmp_path: Path, site: PageServer) -> None:
         await house.close()
 
 
-async def test_a_wire_that_is_cut_without_a_word(tmp_path: Path, afar: Afar, site: PageServer) -> None:
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """As ever, in a tenth of the time, until it is undone."""
+    for name in ("PULSE_S", "OVERDUE_S", "SILENCE_S"):
+        monkeypatch.setattr(remote, name, getattr(remote, name) / 10)
+    monkeypatch.setattr(socket, "CLOSE_S", socket.CLOSE_S / 10)
+    return monkeypatch
+
+
+def test_a_browser_that_is_silent_is_given_up_in_time() -> None:
+    """Its call may have begun just after a look; the calls of most clients take up to half a minute."""
+    assert 2 * remote.PULSE_S + remote.SILENCE_S < 25
+    assert remote.PULSE_S + remote.OVERDUE_S < 7  # who waits for no longer than that hears the truth too
+
+
+async def test_a_wire_that_is_cut_without_a_word(
+    tmp_path: Path, afar: Afar, site: PageServer, impatient: pytest.MonkeyPatch
+) -> None:
     async with wire(afar.port) as line:
         house = furnished(tmp_path, Endpoint("lab", f"http://127.0.0.1:{line.port}"))
         async with house.agent() as agent:
@@ -49,10 +68,12 @@ async def test_a_wire_that_is_cut_without_a_word(tmp_path: Path, afar: Afar, sit
                 await waiting
             assert gone.value.code == "browser_gone"
             assert "heard of" in gone.value.message
-            assert time.monotonic() - began < 25
+            assert time.monotonic() - began < 8
             line.cut = False
+            impatient.undo()
             assert not (await agent.ask("navigate", url=site.url("small.html"))).failed
         await house.close()
+        assert time.monotonic() - began < 8, "somebody waited for the goodbye of what is not there"
 
 
 async def test_a_wire_that_is_closed_in_one_direction(tmp_path: Path, afar: Afar, site: PageServer) -> None:
@@ -87,13 +108,14 @@ async def test_a_wire_that_is_closed_in_one_direction(tmp_path: Path, afar: Afar
     server.close()
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_short_deadline_tells_the_truth_too(tmp_path: Path, afar: Afar, site: PageServer) -> None:
     async with wire(afar.port) as line:
         house = furnished(tmp_path, Endpoint("lab", f"http://127.0.0.1:{line.port}"))
         async with house.agent() as agent:
             await agent.call("navigate", url=site.url("small.html"))
             line.cut = True
-            failure = await fails(agent, "browser_gone", "evaluate_js", expression="1", timeout_ms=7000)
+            failure = await fails(agent, "browser_gone", "evaluate_js", expression="1", timeout_ms=700)
             assert "has been heard of the browser at lab" in failure.message
             line.cut = False  # so that its end is quick
         await house.close()

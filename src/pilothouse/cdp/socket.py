@@ -16,6 +16,7 @@ from pilothouse.errors import Failure
 log = logging.getLogger(__name__)
 
 OPEN_TIMEOUT_S = 10
+CLOSE_S = 2.0  # in which the far side may say goodbye too
 MAX_UNSENT_BYTES = 256_000_000  # a far side that does not read is given up
 
 
@@ -55,6 +56,7 @@ class Socket:
                 max_size=MAX_FRAME_BYTES,
                 compression=None,
                 open_timeout=timeout_s,
+                close_timeout=CLOSE_S,
                 proxy=None,
                 # Whether the browser lives is asked of the browser itself (browser.remote): a proxy between would pong.
                 ping_interval=None,

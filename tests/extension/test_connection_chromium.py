@@ -1,6 +1,7 @@
 """F02, F03: the connection comes back by itself, whatever ends; what came too late does not run."""
 
 import asyncio
+import contextlib
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,15 @@ from tests.server import PageServer
 from .conftest import Desk, Refusal
 
 pytestmark = promise("F02", "F03", "F08")
+
+# Three words of the worker's to the daemon that say that it lives.
+ALIVE = """new Promise(done => { const say = WebSocket.prototype.send, said = []; WebSocket.prototype.send = function (text) {
+  if (this.url.endsWith('/bridge') && text.includes('alive') && said.push(text) === 3) {
+    WebSocket.prototype.send = say;
+    done(said);
+  }
+  say.call(this, text);
+} })"""
 
 
 async def back(desk: Desk, boot: str) -> None:
@@ -127,7 +137,9 @@ async def test_it_finds_a_restarted_daemon_and_then_lets_go_of_one_that_stays_aw
         made = await desk.verb("open", url="about:blank")
         await desk.verb("attach", tabId=made["tabId"])
     (home / "daemon.json").unlink(missing_ok=True)
-    async with daemon_here(home, port=port) as here:
+    assert link_module.RETURN_S < 12  # so long the daemon waits for the browser, which waits longer
+    async with contextlib.AsyncExitStack() as second:
+        here = await second.enter_async_context(daemon_here(home, port=port))
         desk = Desk(chrome, popup, here)
         await desk.until(lambda: any(link.connected for link in here.links), "the browser at the new daemon")
         assert desk.link.name == "work"
@@ -139,7 +151,9 @@ async def test_it_finds_a_restarted_daemon_and_then_lets_go_of_one_that_stays_aw
         kept = await desk.verb("open", url="about:blank")
         await popup.js(f"chrome.tabs.ungroup({kept['tabId']})")  # the person takes it
         await desk.until(lambda: kept["tabId"] not in desk.link.tabs, "it is the person's")
-    await popup.until("chrome.runtime.sendMessage({type: 'state'}).then(it => it.attachedTabs === 0)", 15)
+        async with chrome.hastened(12_000, 1_000):
+            await second.aclose()
+            await popup.until("chrome.runtime.sendMessage({type: 'state'}).then(it => it.attachedTabs === 0)", 15)
     state = await desk.state()
     assert (state["mode"], state["words"]) == ("off", f"No Pilothouse answers on port {port}")
     assert "another port" in state["next"]
@@ -148,11 +162,12 @@ async def test_it_finds_a_restarted_daemon_and_then_lets_go_of_one_that_stays_aw
     await chrome.tell(popup, "unpair")
 
 
-async def test_it_says_that_it_is_alive(desk: Desk):
+async def test_it_says_that_it_is_alive(fresh: Desk):
     """A word every 20 s keeps Chrome from ending the worker, and finds a daemon that is not there any more."""
-    waiting = "new Promise(done => { const say = WebSocket.prototype.send; WebSocket.prototype.send = function (text) {"
-    waiting += " if (text.includes('alive')) { WebSocket.prototype.send = say; done(text) } say.call(this, text) } })"
-    worker = await desk.chrome.page(await desk.chrome.worker())
-    boot = desk.link.boot
-    assert await worker.js(waiting) == '{"type":"alive"}'
-    assert desk.link.boot == boot
+    async with fresh.chrome.hastened(20_000, 50) as worker:
+        words = asyncio.create_task(worker.js(ALIVE))
+        assert await fresh.pair(await fresh.code()) == ""
+        boot = fresh.link.boot
+        assert await words == ['{"type":"alive"}'] * 3
+        assert fresh.link.connected
+        assert fresh.link.boot == boot

@@ -26,6 +26,15 @@ pytestmark = promise("E08", "F01")
 
 OTHER = "99999999-2222-3333-4444-555555555555"
 ROOT = Path(__file__).parent.parent
+# Python reads it before anything else. The daemon that the commands start waits a shorter time for browsers that do not
+# answer.
+IMPATIENT = """
+import sys
+if "serve" in sys.orig_argv:
+    from pilothouse.doors import extension
+    from pilothouse.providers import link
+    extension.RELOAD_S = link.STOP_S = 1.0
+"""
 
 
 class Browser:
@@ -80,7 +89,9 @@ class Browser:
 def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandLine]:
     home = tmp_path_factory.mktemp("home")
     home.chmod(0o700)
-    yield CommandLine(home, HOME=str(home))
+    modules = tmp_path_factory.mktemp("modules")
+    (modules / "sitecustomize.py").write_text(IMPATIENT)
+    yield CommandLine(home, HOME=str(home), PYTHONPATH=str(modules))
     kill_daemon(home)
 
 

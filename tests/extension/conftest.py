@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from pilothouse.browser import shared
 from pilothouse.errors import Failure
 from pilothouse.providers.frames import Problem
 from pilothouse.providers.link import Link
@@ -185,8 +186,10 @@ async def _pages(chrome: OwnChrome) -> set[str]:
 @pytest.fixture(scope="session")
 async def next_door(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Neighbour]:
     """A house whose agents may work in the person's Chrome next door."""
-    async with living_next_door(tmp_path_factory.mktemp("next-door")) as one:
-        yield one
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shared, "LOOK_EVERY_S", 0.1)
+        async with living_next_door(tmp_path_factory.mktemp("next-door")) as one:
+            yield one
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pilothouse.errors import Failure
+from pilothouse.providers import link
 from tests.extension.neighbour import Neighbour
 from tests.house import Agent
 from tests.own_chrome import own_chrome
@@ -278,7 +279,9 @@ async def test_a_browser_is_named(person: Neighbour) -> None:
         assert person.link.name in "".join(said.suggestions)
 
 
-async def test_two_browsers_are_told_apart(person: Neighbour, site: PageServer) -> None:
+async def test_two_browsers_are_told_apart(
+    person: Neighbour, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with own_chrome() as other:
         await person.pair(other, "second")
         chromes = {person.link.name: person.chrome, "second": other}
@@ -293,6 +296,7 @@ async def test_two_browsers_are_told_apart(person: Neighbour, site: PageServer) 
             queries = [one["url"].partition("?")[2] for one in told["targetInfos"] if "?" in one["url"]]
             assert queries == [f"4{name}"]
         await agents[person.link.name].call("close_session")
+        monkeypatch.setattr(link, "RETURN_S", 0.5)
     gone = await agents["second"].ask("get_page_state")
     assert gone.data["error"]["code"] == "browser_gone"
     ended = person.house.sessions.every()

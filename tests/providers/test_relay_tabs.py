@@ -1,4 +1,4 @@
-"""F02, F03: what the relay and a seat keep of shared tabs. The browser is a wire here that says yes to everything."""
+"""F02, F03: what the relay and a seat keep of shared tabs. The browser is a wire here that does as it is told."""
 
 import asyncio
 import json
@@ -31,8 +31,13 @@ class Yes:
     def send(self, frame: bytes) -> None:
         asked = json.loads(frame)
         self.sent.append(asked["type"])
-        answer = json.dumps({"type": "response", "id": asked["id"], "data": {}}).encode()
-        asyncio.get_running_loop().call_soon(lambda: self._link.take(frames.read(answer), self))
+        self._say({"type": "response", "id": asked["id"], "data": {}})
+        if asked["type"] == "close":
+            self._say({"type": "unshared", "tabId": asked["payload"]["tabId"], "payload": {"why": "closed"}})
+
+    def _say(self, frame: dict[str, Any]) -> None:
+        told = frames.read(json.dumps(frame).encode())
+        asyncio.get_running_loop().call_soon(lambda: self._link.take(told, self))
 
     def close(self, code: int, reason: str) -> None:
         pass

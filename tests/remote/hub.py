@@ -80,7 +80,7 @@ class Hub:
         port = free_port()
         node = self._java(
             "node", "--port", str(port), *events, "--detect-drivers", "false", "--max-sessions", str(slots),
-            "--override-max-sessions", "true", "--heartbeat-period", "5", "--driver-configuration",
+            "--override-max-sessions", "true", "--heartbeat-period", "1", "--register-cycle", "1", "--driver-configuration",
             "display-name=chrome", f"max-sessions={slots}", f"stereotype={STEREOTYPE}", f"webdriver-executable={driver}",
         )  # fmt: skip
         self.nodes.append(node)

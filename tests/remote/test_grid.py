@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pilothouse.browser import remote
+from pilothouse.browser import queue, remote
 from pilothouse.browser.remote import Remotes
 from pilothouse.call import Call
 from pilothouse.config import Grid
@@ -49,7 +49,10 @@ async def test_a_session_is_one_of_the_grid_s_and_is_given_back(afield: House, h
         await until(hub, 0)
 
 
-async def test_who_waits_in_the_queue_is_told_and_served(afield: House, hub: Hub, site: PageServer) -> None:
+async def test_who_waits_in_the_queue_is_told_and_served(
+    afield: House, hub: Hub, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "TELL_EVERY_S", 0.1)
     told: list[str] = []
 
     async def progress(done: float, total: float | None, message: str) -> None:

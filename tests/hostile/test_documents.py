@@ -4,7 +4,8 @@ import base64
 
 import pytest
 
-from tests.hostile.conftest import code, timed
+from pilothouse.browser.frames import Frame
+from tests.hostile.conftest import code, tab_of, timed
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -91,14 +92,27 @@ async def test_content_security_policies(agent: Agent, site: PageServer, policy:
     await agent.call("click", target="text=Press")
     await agent.call("type_text", target="input", text="Ada")
     assert await agent.js("document.querySelector('input').value") == "Ada"
+    await has_turns(tab_of(agent).frames.main)
+    assert await agent.call("wait_for", function="(globalThis.asked = (globalThis.asked ?? 0) + 1) > 1")
 
 
-async def test_sandboxed_frames(agent: Agent, site: PageServer) -> None:
-    frame = "<iframe sandbox srcdoc='<button>Boxed</button>'></iframe>"
+@pytest.mark.parametrize("sandbox", ["", "allow-scripts"])
+async def test_sandboxed_frames(agent: Agent, site: PageServer, sandbox: str) -> None:
+    frame = f"<iframe sandbox='{sandbox}' srcdoc='<button>Boxed</button>'></iframe>"
     await agent.call("navigate", url=site.inline(f"<h1>Outer</h1>{frame}"))
     await read_everything(agent)
     assert "Boxed" in await agent.text("get_page_state")
     await agent.call("click", target="text=Boxed")
+    _, boxed = tab_of(agent).frames
+    assert not boxed.navigating, "or every click in it would be waited for in vain"
+    await has_turns(boxed)
+
+
+async def has_turns(frame: Frame) -> None:
+    """Or every action would wait for them in vain. Timers never end where a sandbox forbids script."""
+    assert frame.world
+    assert await frame.world.call("tick", timeout=8)
+    assert await frame.world.call("waitFor", {"text": "nowhere"}, 10, timeout=8) == {"met": ""}
 
 
 @pytest.mark.parametrize(

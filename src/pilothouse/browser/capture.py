@@ -20,8 +20,8 @@ CAPTURE_TIMEOUT_S = 15.0
 DRAWN_MS = 200
 # The first frame applies what has changed, the second begins when that is on its way to the screen.
 _TWO_FRAMES = """(ms) => new Promise((done) => {
-  setTimeout(done, ms);
-  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));
+  ph.later(ms).then(done);
+  requestAnimationFrame(() => requestAnimationFrame(() => ph.later(0).then(done)));
 })"""
 MAX_SIDE = 1568  # what models look at; more is scaled down by them anyway
 MAX_BYTES = 4_000_000

@@ -218,6 +218,23 @@ class Frames:
             frame.world = self._worlds.setdefault(uid, World(channel, uid, context["id"], frame_id))
             self._signal.stir()
             self._forget_old()
+            if frame.navigating and channel is not self.main.channel:
+                self._ask_whether_loaded(frame, uid)
+
+    def _ask_whether_loaded(self, frame: Frame, uid: str) -> None:
+        """One that moved to a process of its own may have come to its end before anybody listened there (M)."""
+
+        def told(reply: asyncio.Future[dict[str, Any]]) -> None:
+            answered = not reply.cancelled() and reply.exception() is None
+            complete = answered and reply.result()["result"].get("value") == "complete"
+            if complete and frame.world and frame.world.uid == uid:
+                frame.navigating = False
+                self._signal.stir()
+
+        asked = frame.channel.post(
+            "Runtime.evaluate", expression="document.readyState", uniqueContextId=uid, steadfast=True
+        )
+        asked.add_done_callback(told)
 
     def _context_lost(self, uid: str) -> None:
         lost = self._worlds.pop(uid, None)

@@ -30,8 +30,13 @@ _AWAY = ("hidden", "detached")
 _POLL = """async () => {
   const end = performance.now() + %d;
   const value = (one) => typeof one === "function" ? one() : one;
+  // Where a sandbox forbids script, tasks come and timers do not.
+  const pause = () => new Promise((done) => {
+    setTimeout(done, 30);
+    globalThis.scheduler?.postTask?.(done, { delay: 30 });
+  });
   while (!(await value(%s
-  ))) { if (performance.now() > end) return false; await new Promise((done) => setTimeout(done, 30)); }
+  ))) { if (performance.now() > end) return false; await pause(); }
   return true;
 }"""
 

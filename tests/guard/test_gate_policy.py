@@ -244,6 +244,7 @@ class Yes(Approvals):
 def person(house: House, monkeypatch: pytest.MonkeyPatch) -> Yes:
     one = Yes()
     monkeypatch.setattr(house.gate.permits, "approvals", one)
+    monkeypatch.setattr(house.approvals, "ask", one.ask)  # the network's questions
     return one
 
 
@@ -316,6 +317,7 @@ async def test_a_new_place_at_the_end_is_asked_about_before_it_is_told(
     await agent.call("navigate", url=site.inline(f"<a id=a href='{denied}'>go</a>"))
     assert person.asked == []
     await agent.call("click", target="#a")
+    assert [question.tool for question, _ in person.asked] == ["click", "navigation", "click"]
     assert {decision.once_for for _, decision in person.asked} == {f"localhost:{site.port}"}
 
 

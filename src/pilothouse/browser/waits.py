@@ -30,13 +30,13 @@ _AWAY = ("hidden", "detached")
 _POLL = """async () => {
   const end = performance.now() + %d;
   const value = (one) => typeof one === "function" ? one() : one;
-  // Where a sandbox forbids script, tasks come and timers do not.
-  const pause = () => new Promise((done) => {
-    setTimeout(done, 30);
-    globalThis.scheduler?.postTask?.(done, { delay: 30 });
-  });
+  const timerless = globalThis.matchMedia?.("(scripting: none)").matches;  // a sandbox forbids all script
   while (!(await value(%s
-  ))) { if (performance.now() > end) return false; await pause(); }
+  ))) {
+    if (performance.now() > end) return false;
+    if (timerless) return null;
+    await new Promise((done) => setTimeout(done, 30));
+  }
   return true;
 }"""
 
@@ -326,7 +326,7 @@ async def _holds(tab: Tab, function: str, end: float) -> str:
         held = await read(tab, _POLL % (SLICE_S * 1000, function.rstrip().rstrip(";")), remaining)
         if held:
             return "function"
-        if held is None:  # the document left while it was asked
+        if held is None:  # the document left while it was asked, or cannot wait
             await _pause(tab)
 
 

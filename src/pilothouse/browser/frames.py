@@ -33,6 +33,7 @@ class Frame:
         # The page's own document as a remote object, asked for ahead of the first snapshot.
         self.document: asyncio.Future[dict[str, Any]] | None = None
         self.navigating = False
+        self.crashed = False  # until something is loaded in it again
         # Where this frame's element is in its parent: the parent's world and the local ref there.
         self.owner: tuple[str, int] | None = None
 
@@ -89,13 +90,15 @@ class Frames:
         """The frame's world, waiting for it while a document is being replaced."""
 
         def over() -> object:
-            return frame.world or frame.id not in self._by_id or self._hindrance()
+            return frame.world or frame.crashed or frame.id not in self._by_id or self._hindrance()
 
         in_time = await self._signal.until(over, timeout)
         if frame.world:
             return frame.world
         if failure := self._hindrance():
             raise failure
+        if frame.crashed:
+            raise Failure("tab_crashed", "the frame's renderer has crashed", suggestions=["reload the page"])
         if in_time:
             raise WorldGone("the frame was removed")
         raise Failure("timeout", "the page's document did not appear in time")
@@ -124,6 +127,7 @@ class Frames:
         frame = self._frame(frame_id, channel)
         frame.parent = frame.parent or parent_id
         frame.channel = channel
+        frame.crashed = False
         frame.drop_world()
         self.follow(channel)
 
@@ -194,6 +198,7 @@ class Frames:
     def _loading(self, frame_id: str, loading: bool) -> None:
         if frame := self._by_id.get(frame_id):
             frame.navigating = loading
+            frame.crashed = frame.crashed and not loading
 
     def _context_made(self, channel: Channel, context: dict[str, Any]) -> None:
         aux = context.get("auxData", {})
@@ -216,6 +221,7 @@ class Frames:
             # A document that comes back from the browser's cache has its world, and the walker in it, still.
             uid = context["uniqueId"]
             frame.world = self._worlds.setdefault(uid, World(channel, uid, context["id"], frame_id))
+            frame.crashed = False
             self._signal.stir()
             self._forget_old()
             if frame.navigating and channel is not self.main.channel:
@@ -253,6 +259,12 @@ class Frames:
     def lose(self, channel: Channel) -> None:
         """The process behind a channel crashed, and every document in it."""
         self._cleared(channel)
+
+    def crash(self, channel: Channel) -> None:
+        """The same, where nothing brings them back but a new page."""
+        self.lose(channel)
+        for frame in self._by_id.values():
+            frame.crashed = frame.crashed or frame.channel is channel
 
     def _cleared(self, channel: Channel) -> None:
         """Sent when a document is replaced; a document kept for going back comes again with the same worlds."""

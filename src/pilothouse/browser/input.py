@@ -203,6 +203,9 @@ async def _press_each(tab: Tab, held: Hold, strokes: list[dict[str, Any]], count
 
 async def _goes_on(tab: Tab, judging: Coroutine[Any, Any, None]) -> bool:
     """Whether the next press may follow; not where a dialog has come, or the document that was pressed has left."""
+    if tab.hindrance():  # which would keep the page from answering
+        judging.close()
+        return False
     try:
         await judging
     except WorldGone:

@@ -629,7 +629,7 @@ class Tab:
 
     def _frame_crash(self, channel: Channel, url: str) -> None:
         self._home.report("crash", self, f"the renderer of the frame {url[:200]} crashed")
-        self.frames.lose(channel)
+        self.frames.crash(channel)
         channel.interrupt(Failure("tab_crashed", "the frame's renderer crashed during the call"))
         self.signal.stir()
 

@@ -12,13 +12,17 @@ from tests.processes import PILOTHOUSE
 
 
 class Door(Protocol):
+    """`clean`: nothing was done through it that its next page does not make good for."""
+
     name: str
+    clean: bool
 
     def call(self, tool: str, **args: Any) -> dict[str, Any]: ...
 
 
 class Mcp:
     name = "mcp"
+    clean = False
 
     def __init__(self, home: Path) -> None:
         self.client = LineClient([PILOTHOUSE, "mcp", "--tools", "all"], env={"PILOTHOUSE_HOME": str(home)})
@@ -33,6 +37,7 @@ class Mcp:
 
 class Rest:
     name = "rest"
+    clean = False
 
     def __init__(self, url: str, home: Path, without_session: set[str]) -> None:
         key = (home / "agent.key").read_text().strip()
@@ -50,6 +55,7 @@ class Rest:
 
 class Cli:
     name = "cli"
+    clean = False
 
     def __init__(self, home: Path) -> None:
         self._line = CommandLine(home, "parity")

@@ -30,7 +30,7 @@ _AWAY = ("hidden", "detached")
 _POLL = """async () => {
   const end = performance.now() + %d;
   const value = (one) => typeof one === "function" ? one() : one;
-  const timerless = globalThis.matchMedia?.("(scripting: none)").matches;  // a sandbox forbids all script
+  const timerless = globalThis.matchMedia?.("(scripting: none)")?.matches;  // a sandbox forbids all script
   while (!(await value(%s
   ))) {
     if (performance.now() > end) return false;

@@ -349,6 +349,21 @@ async def test_a_text_without_line_breaks_is_cut_all_the_same() -> None:
     assert "".join(pages) == text
 
 
+@promise("A10")
+async def test_frames_out_of_view_keep_nobody_waiting(agent: Agent, site: PageServer) -> None:
+    far = "".join(f"<iframe srcdoc='<button>Far {n}</button>'></iframe>" for n in range(20))
+    near = "<iframe srcdoc='<button>Near</button>'></iframe>"
+    await agent.call("navigate", url=site.inline(f"{near}<div style='height: 5000px'></div>{far}"))
+    state = await look(agent)
+    assert 'button "Near"' in state
+    assert 'button "Far' not in state
+    (session,) = agent.gate.own(agent.caller).all()
+    assert session.current
+    read = [frame for frame in session.current.frames if frame.world and frame.world._furnished]
+    assert len(read) == 2  # the page itself, and what it shows
+    assert (await agent.call("find", text="Far 19"))["total"] == 1
+
+
 @promise("A10", "A21")
 async def test_the_text_of_frames_is_part_of_the_page(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))

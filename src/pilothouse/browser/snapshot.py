@@ -178,21 +178,31 @@ async def _walk(world: World, wanted: dict[str, Any], timeout: float) -> dict[st
 async def _inner_frames(
     tab: Tab, frame: Frame, printed: list[int], wanted: dict[str, Any], since: dict[str, int] | None, level: int
 ) -> dict[int, _Part]:
-    """The lines of every frame inside, by the local ref of its element. One that does not answer says so."""
+    """The lines of every frame inside that is printed, by the local ref of its element. One that does not answer says
+    so."""
     if not printed or level >= MAX_FRAME_DEPTH:
         return {}
     children = tab.frames.children(frame)
-    parts = await asyncio.gather(*(_inner(tab, frame, child, wanted, since, level) for child in children))
-    return {local: part for local, part in parts if local in printed}
+    parts = await asyncio.gather(*(_inner(tab, frame, child, printed, wanted, since, level) for child in children))
+    return {local: part for local, part in parts if part}
 
 
 async def _inner(
-    tab: Tab, parent: Frame, child: Frame, wanted: dict[str, Any], since: dict[str, int] | None, level: int
-) -> tuple[int, _Part]:
+    tab: Tab,
+    parent: Frame,
+    child: Frame,
+    printed: list[int],
+    wanted: dict[str, Any],
+    since: dict[str, int] | None,
+    level: int,
+) -> tuple[int, _Part | None]:
+    """What is not in view is not read: it would keep those waiting that are."""
     try:
         local = await owner_in(tab, child, parent)
     except (Failure, ProtocolError, WorldGone):
-        return 0, _Part([])
+        return 0, None
+    if local not in printed:
+        return local, None
     try:
         part = await _gather(tab, child, {**wanted, "scope": 0}, FRAME_TIMEOUT_S, since, level + 1)
     except (Failure, ProtocolError, WorldGone) as error:

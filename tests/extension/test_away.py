@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from bench import away
 from bench.away import BACK_S, Told, compared, kill_often, rest, stand_still
 from tests.extension.neighbour import Neighbour
 from tests.promises import promise
@@ -15,7 +16,8 @@ from tests.server import PageServer
 pytestmark = [promise("F02", "F03"), pytest.mark.alone]
 
 
-async def test_the_worker_dies_under_load(person: Neighbour, site: PageServer) -> None:
+async def test_the_worker_dies_under_load(person: Neighbour, site: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(away, "LONGEST_PAUSE_S", 0.5)
     page = await person.share(site.url("/small.html"))
     report = await kill_often(person, page, 5, seed=1)
     assert not report.wrong, report.told()
@@ -61,7 +63,7 @@ async def test_who_is_cut_off_in_the_middle_hears_that_it_may_have_run(person: N
 
 async def test_the_browser_stands_still(person: Neighbour, site: PageServer) -> None:
     page = await person.share(site.url("/small.html"))
-    report = await stand_still(person, page, 3)
+    report = await stand_still(person, page, 1.5)
     assert not report.wrong, report.told()
 
 
@@ -97,11 +99,11 @@ async def test_nothing_runs_after_its_deadline(person: Neighbour, site: PageServ
         person.chrome.freeze(True)
         try:
             began = time.monotonic()
-            answer = await agent.ask("evaluate_js", expression="late++", timeout_ms=1000)
+            answer = await agent.ask("evaluate_js", expression="late++", timeout_ms=500)
             assert answer.failed
-            assert time.monotonic() - began < 2.5
+            assert time.monotonic() - began < 2
             # What Chrome has not read yet waits in its socket; by then the deadline is over of all of it.
-            await asyncio.sleep(1.5)
+            await asyncio.sleep(0.75)
         finally:
             person.chrome.freeze(False)
         assert await agent.js("late") == 0

@@ -141,7 +141,7 @@ async def test_a_page_that_fetches_all_the_time_settles_nobody(agent: Agent, sit
     await agent.call("navigate", url=site.inline(page))
     assert code(await timed(agent, "click", target="button", limit_s=12)) == "ok"
     idle = await timed(agent, "navigate", url=site.inline("<script>setInterval(() => fetch('/echo'), 20)</script>"),
-                       wait_until="networkidle", timeout_ms=1500, limit_s=1.5)  # fmt: skip
+                       wait_until="networkidle", timeout_ms=800, limit_s=0.8)  # fmt: skip
     assert code(idle) == "timeout"
 
 

@@ -80,10 +80,10 @@ async def test_a_page_that_hangs_as_soon_as_it_has_loaded_has_arrived(agent: Age
 @promise("A06")
 async def test_a_cross_origin_frame_that_hangs_is_freed(agent: Agent, site: PageServer) -> None:
     frame = site.inline("<button onclick='while (1);'>Spin</button>", other=True)
-    opened = await agent.call("open_session", timeout_ms=1500)
+    opened = await agent.call("open_session", timeout_ms=1000)
     here = {"session": opened["session"]}
     await agent.call("navigate", url=site.inline(f"<h1>Outer</h1><iframe src='{frame}'></iframe>"), **here)
-    late = await timed(agent, "click", target="text=Spin", limit_s=1.5, **here)
+    late = await timed(agent, "click", target="text=Spin", limit_s=1, **here)
     assert code(late) == "timeout"
     assert "broken off" in late.text
     assert "Spin" in await agent.text("get_page_state", **here)
@@ -120,15 +120,15 @@ async def test_a_hung_page_delays_no_other_session(agent: Agent, other: Agent, s
     await agent.call("navigate", url=site.url("hang.html"))
     usual = await p95_ms(other)
     hung = {
-        "load": agent.ask("navigate", url=site.inline(SPIN), timeout_ms=1500),
+        "load": agent.ask("navigate", url=site.inline(SPIN), timeout_ms=800),
         "click": agent.ask("click", target="text=Hang now"),
-        "script": agent.ask("evaluate_js", expression="while (1);", timeout_ms=1500),
+        "script": agent.ask("evaluate_js", expression="while (1);", timeout_ms=800),
     }
     task = asyncio.ensure_future(hung.pop(how))
     for unused in hung.values():
         unused.close()
     if how == "click":
-        asyncio.get_running_loop().call_later(1.5, lambda: asyncio.ensure_future(free(tab_of(agent), 0.1)))
+        asyncio.get_running_loop().call_later(0.8, lambda: asyncio.ensure_future(free(tab_of(agent), 0.1)))
     assert await p95_ms(other, task) < usual + P95_MS
     await task
 
@@ -138,7 +138,7 @@ async def test_a_hung_tab_delays_no_other_tab_of_its_session(agent: Agent, site:
     await agent.call("navigate", url=site.url("hang.html"))
     await agent.call("new_tab", url=site.url("small.html", other=True))
     usual = await p95_ms(agent)
-    hung = asyncio.ensure_future(agent.ask("evaluate_js", tab="t1", expression="while (1);", timeout_ms=1500))
+    hung = asyncio.ensure_future(agent.ask("evaluate_js", tab="t1", expression="while (1);", timeout_ms=800))
     assert await p95_ms(agent, hung) < usual + P95_MS
     assert code(await hung) == "timeout"
 
@@ -146,10 +146,10 @@ async def test_a_hung_tab_delays_no_other_tab_of_its_session(agent: Agent, site:
 @promise("A05", "A06")
 async def test_a_link_to_a_server_that_never_answers(agent: Agent, site: PageServer) -> None:
     """Chrome is deaf for the old page meanwhile: the call says what it waits for, and another address helps."""
-    here = {"session": (await agent.call("open_session", timeout_ms=1500))["session"]}
+    here = {"session": (await agent.call("open_session", timeout_ms=1000))["session"]}
     await agent.call("navigate", url=site.inline("<a href=/hang>Hang</a>"), **here)
-    await timed(agent, "click", target="text=Hang", limit_s=1.5, **here)
-    waiting = await timed(agent, "get_page_state", limit_s=1.5, **here)
+    await timed(agent, "click", target="text=Hang", limit_s=1, **here)
+    waiting = await timed(agent, "get_page_state", limit_s=1, **here)
     assert code(waiting) == "timeout"
     assert f"waits for {site.url('hang')}" in waiting.text
     assert "broken off" not in waiting.text

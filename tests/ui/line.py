@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import json
+from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -16,19 +17,24 @@ class Line:
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
         self._numbers = itertools.count(1)
+        self._pictures: deque[bytes] = deque()
 
     async def next(self, *kinds: str) -> dict[str, Any]:
         async with asyncio.timeout(10):
             while True:
                 said = await self._socket.recv()
-                if isinstance(said, str) and (word := json.loads(said))["kind"] in kinds:
+                if isinstance(said, bytes):
+                    self._pictures.append(said)
+                elif (word := json.loads(said))["kind"] in kinds:
                     return word
 
     async def picture(self) -> bytes:
+        """The next one; of a page that stands still the only one, and it may come before the word that it will."""
         async with asyncio.timeout(10):
-            while isinstance(said := await self._socket.recv(), str):
-                pass
-            return said
+            while not self._pictures:
+                if isinstance(said := await self._socket.recv(), bytes):
+                    self._pictures.append(said)
+            return self._pictures.popleft()
 
     async def tell(self, do: str, **more: Any) -> None:
         """What is answered only when it fails."""

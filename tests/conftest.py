@@ -6,6 +6,7 @@ that are about more than the engine say so with the mark `whole`, and have a hou
 
 import asyncio
 import functools
+import gc
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import httpx2
 import pytest
 import uvloop
 
+from pilothouse.daemon import YOUNG_OBJECTS
 from pilothouse.guard.rules import read_rules
 from pilothouse.providers import launch
 from tests.differing import mark
@@ -57,6 +59,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if HOSTILE in item.path.parents:
             item.add_marker("whole")
     items.sort(key=lambda item: item.path not in LONG)
+
+
+def pytest_collection_finish() -> None:
+    """As in the daemon: what is loaded now stays, no later collection need walk it again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
 
 
 @pytest.fixture(scope="session")

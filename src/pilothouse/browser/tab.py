@@ -474,6 +474,7 @@ class Tab:
         """
         if self.navigating and params["requestId"] == params["loaderId"] and params.get("frameId") == self.target_id:
             self.bound_for = params["request"]["url"]
+            self.signal.stir()
 
     def _stopped(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:

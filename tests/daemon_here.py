@@ -12,10 +12,11 @@ import pytest
 from msgspec.structs import replace
 from starlette.routing import BaseRoute
 
-from pilothouse import daemon, instance
+from pilothouse import daemon, instance, reload
 from pilothouse.call import Defaults
 from pilothouse.cocoons import Cocoons
 from pilothouse.config import Config
+from pilothouse.doors import live
 from pilothouse.gate import Gate
 from pilothouse.guard.pairing import Pairing
 from pilothouse.guard.passes import Passes
@@ -79,6 +80,8 @@ async def daemon_here(
     here = Here(home)
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", port)) as listener:
         _open_up(patch, here)
+        for module, name in ((reload, "EVERY_S"), (live, "HEALTH_S")):  # what people need not see at once
+            patch.setattr(module, name, 0.2)
         with instance.Claim(str(home)):
             settings = settings or Config()
             settings = replace(settings, browser=replace(settings.browser, path=settings.browser.path or ENGINE))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse.browser import usage
+from pilothouse.browser import usage, warden
 from pilothouse.browser.session import Session
 from pilothouse.browser.usage import memory_of, pid_of, processes
 from pilothouse.browser.warden import Bounds
@@ -131,8 +131,12 @@ async def test_a_frame_that_is_too_big_goes_alone(house: House, agent: Agent, si
     assert "Outer" in await agent.text("get_page_state")
 
 
-async def test_a_page_that_grows_and_never_answers(own_house: House, site: PageServer) -> None:
+async def test_a_page_that_grows_and_never_answers(
+    own_house: House, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nobody can ask it for its process, so its script is broken off first; what it holds goes with the next look."""
+    for asker in (usage, warden):
+        monkeypatch.setattr(asker, "ASK_S", 1.0)
     async with own_house.agent() as agent:
         own_house.sessions.warden.bounds = Bounds(session_memory_bytes=250 * MB, every_s=0.2)
         await agent.call("list_tabs")

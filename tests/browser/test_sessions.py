@@ -207,15 +207,15 @@ async def test_placing_takes_its_share_of_the_deadline(own_house: House) -> None
     await own_house.pool.take()  # so that a start is no part of what is measured
 
     async def slowly() -> Any:
-        await asyncio.sleep(3)
+        await asyncio.sleep(2)
         return await take()
 
     own_house.pool.take = slowly  # type: ignore[method-assign]
     async with own_house.agent() as agent:
         began = asyncio.get_running_loop().time()
-        late = await agent.ask("wait_for", text="never there", timeout_ms=4000)
+        late = await agent.ask("wait_for", text="never there", timeout_ms=2500)
         assert late.data["error"]["code"] == "timeout"
-        assert asyncio.get_running_loop().time() - began < 6.5  # of 7
+        assert asyncio.get_running_loop().time() - began < 4.2  # of 4.5
 
 
 @promise("B09")

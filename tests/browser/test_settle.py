@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from pilothouse.browser import settle
 from pilothouse.browser.input import stroke
 from pilothouse.browser.keys import strokes
 from pilothouse.browser.settle import REQUESTS_S
@@ -179,8 +180,11 @@ async def test_what_kept_a_form_from_being_sent_is_told_once(agent: Agent, site:
 
 
 @promise("A09", "C07")
-async def test_a_request_that_outlasts_the_patience_is_told(agent: Agent, site: PageServer) -> None:
-    ask = "fetch('/slow?ms=4000&key=1').then(() => document.title = 'Done')"
+async def test_a_request_that_outlasts_the_patience_is_told(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settle, "REQUESTS_S", 0.3)
+    ask = "fetch('/slow?ms=1500&key=1').then(() => document.title = 'Done')"
     await agent.call("navigate", url=site.inline(f'<button onclick="{ask}">Slow</button>'))
     told = await agent.text("click", target="text=Slow")
     assert told.startswith('clicked button "Slow" (still open: GET /slow, see wait_for idle)')

@@ -88,8 +88,8 @@ def test_a_hung_page_delays_nobody_and_is_freed(
 def test_a_hanging_expression_is_stopped(agent: Agent, site: PageServer) -> None:
     agent.do("navigate", url=site.url("small.html"))
     began = time.monotonic()
-    assert agent.fail("evaluate_js", expression="(() => { while (1); })()", timeout_ms=5_000) == "timeout"
-    assert time.monotonic() - began < 15
+    assert agent.fail("evaluate_js", expression="(() => { while (1); })()", timeout_ms=1_000) == "timeout"
+    assert time.monotonic() - began < 11
     assert agent.js("1 + 1") == 2, "the page is free again, not merely abandoned"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.browser import settle
 from pilothouse.errors import Failure
 from pilothouse.guard.policy import Decision, Question
 from tests.browser.looking import fails
@@ -126,7 +127,10 @@ async def test_a_host_may_be_loaded_from_and_not_opened(view: ByHand, one: Agent
     assert any("cdn.test" in frame["url"] for frame in (await one.call("get_frames"))["frames"])
 
 
-async def test_two_open_pages_have_two_lists(view: ByHand, one: Agent, site: PageServer):
+async def test_two_open_pages_have_two_lists(
+    view: ByHand, one: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(settle, "REQUESTS_S", 0.3)  # the script of a shared worker that is a blob never ends here
     view.become(["a.test", "b.test"], resources={"a.test": ["cdn.test"], "b.test": ["other.test"]})
     await one.call("navigate", url=at(site, "a.test"))
     await one.call("new_tab", url=at(site, "b.test"))
@@ -216,7 +220,7 @@ async def test_who_does_not_wait_for_a_person_is_told_that_one_is_asked(
     view.become(["a.test"], ask=["new.test"])
     await one.call("navigate", url=at(site, "a.test"))
     moved = at(site, "a.test", f"redirect?to={at(site, 'new.test')}")
-    problem = await fails(one, "approval_pending", "navigate", url=moved, timeout_ms=3000)
+    problem = await fails(one, "approval_pending", "navigate", url=moved, timeout_ms=1000)
     assert f"whether {at(site, 'new.test')} may be opened" in problem.message
     person.answer.set_result("yes")
     await asyncio.wait_for(person.answered.wait(), 10)  # a real one's yes holds at once; this one's has some way to go

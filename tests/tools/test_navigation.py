@@ -27,7 +27,7 @@ async def test_the_page_that_the_last_click_brought(agent: Agent, site: PageServ
 
 
 async def test_a_page_that_the_last_click_has_begun(agent: Agent, site: PageServer) -> None:
-    await agent.call("navigate", url=site.inline("<a href='/slow?ms=8000'>Go</a>"))
+    await agent.call("navigate", url=site.inline("<a href='/slow?ms=1500'>Go</a>"))
     tab = tab_of(agent)
     click = asyncio.ensure_future(agent.ask("click", target="text=Go"))
     await tab.signal.until(lambda: tab.bound_for, 5)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bench import kills
 from bench.kills import Ledger, _judged, kill_often
 from bench.load import _STEPS, least_tried
 from bench.soak import MOMENTS, Moment, Trial, _growth
@@ -69,7 +70,9 @@ def test_what_a_home_holds_is_no_leftover(tmp_path: Path) -> None:
 
 
 @promise("D13", "D08")
-def test_killed_at_any_moment_nothing_was_done_without_its_line() -> None:
+def test_killed_at_any_moment_nothing_was_done_without_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kills, "MAX_DEEDS", 20)
+    monkeypatch.setattr(kills, "LOAD_S", 2.0)
     # Not in pytest's folder: Chrome makes a socket in TMPDIR, and starts with none of a long name.
     with tempfile.TemporaryDirectory(prefix="pilothouse-") as folder:
         trial, told = Trial(Path(folder)), list[str]()

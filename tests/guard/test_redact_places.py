@@ -181,6 +181,7 @@ def arguments(tool: Tool, requests: list[str]) -> list[dict[str, Any]]:
         "navigate": [{"url": "about:blank"}],
         "batch": [{"steps": [{"tool": "get_page_text"}, {"tool": "get_page_title"}, {"tool": "get_network_log"}]}],
         "click_ref": [{"ref": "e1"}],
+        **{f"wait_for_{what}": [{}] for what in ("download", "navigation", "new_tab")},
         "wait_for_url": [{"url": "*"}],
         "wait_for_text": [{"text": "nowhere", "timeout_ms": 100}],
         "wait_for_element": [{"target": "#nowhere", "timeout_ms": 100}],

@@ -208,7 +208,7 @@ if __name__ == "__main__":
     for name in (*_IMPORTED, *(f"tools.{one.name}" for one in pkgutil.iter_modules(pilothouse.tools.__path__))):
         importlib.import_module(f"pilothouse.{name}")
     for follower in ("reload", "daemon"):  # files are looked at more often than people need
-        importlib.import_module(f"pilothouse.{follower}").EVERY_S = 0.2
+        vars(importlib.import_module(f"pilothouse.{follower}"))["EVERY_S"] = 0.2
     gc.freeze()
     script, address = sys.argv[1:]
     sys.argv = [script, *_serve(address)]

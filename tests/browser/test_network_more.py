@@ -58,6 +58,19 @@ async def works(agent: Agent, site: PageServer, kind: str, what: str) -> Any:
     return (await agent.call("evaluate_js", expression=run, args=[source])).get("value")
 
 
+async def test_a_shared_worker_out_of_a_blob_belongs_to_the_page_that_made_it(page: Agent, site: PageServer) -> None:
+    """Or what it asks for would be told of in another tab, and be waited for in vain in this one."""
+    (made_in,) = (tab["tab"] for tab in (await page.call("list_tabs"))["tabs"])
+    await page.call("new_tab", url=f"{site.other_origin}/small.html")
+    asks = ASKS["shared_worker"].replace("{}", f"fetch('{site.url('echo?blob')}').then(r => r.text())")
+    blob = f"args[0] = URL.createObjectURL(new Blob([{json.dumps(asks)}]))"
+    run = f"{blob}; return await new Promise(done => {{ {STARTS['shared_worker']} }})"
+    await page.call("evaluate_js", expression=run, args=[""], tab=made_in)
+    asked = {one["url"]: one["status"] for one in (await page.call("get_network_log", tab=made_in))["requests"]}
+    assert asked[site.url("echo?blob")] == 200
+    assert [status for url, status in asked.items() if url.startswith("blob:")] == [200]
+
+
 @pytest.mark.parametrize("kind", STARTS)
 async def test_requests_of_workers(page: Agent, site: PageServer, kind: str) -> None:
     what = "fetch('/echo?asked', {method: 'POST', body: 'from afar'}).then(r => r.status)"

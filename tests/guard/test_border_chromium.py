@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pilothouse.browser import settle
 from pilothouse.errors import Failure
 from pilothouse.guard.policy import Decision, Question
 from tests.browser.looking import fails
@@ -127,10 +126,7 @@ async def test_a_host_may_be_loaded_from_and_not_opened(view: ByHand, one: Agent
     assert any("cdn.test" in frame["url"] for frame in (await one.call("get_frames"))["frames"])
 
 
-async def test_two_open_pages_have_two_lists(
-    view: ByHand, one: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(settle, "REQUESTS_S", 0.3)  # the script of a shared worker that is a blob never ends here
+async def test_two_open_pages_have_two_lists(view: ByHand, one: Agent, site: PageServer):
     view.become(["a.test", "b.test"], resources={"a.test": ["cdn.test"], "b.test": ["other.test"]})
     await one.call("navigate", url=at(site, "a.test"))
     await one.call("new_tab", url=at(site, "b.test"))

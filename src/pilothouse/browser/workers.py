@@ -77,7 +77,7 @@ def _tell_nobody(browser_id: str, url: str, said: str, *, blocked: bool) -> None
 
 def _origin(url: str) -> tuple[str, str]:
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(url.removeprefix("blob:"))
     except ValueError:
         return ("", "")
     return (parts.scheme, parts.netloc.rpartition("@")[2])

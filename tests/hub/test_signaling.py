@@ -15,7 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from pilothouse.config import Config, Proxy
-from pilothouse.doors import signaling
+from pilothouse.doors import http, signaling
 from pilothouse.guard.handshake import Door
 from pilothouse.guard.pairing import ORIGIN, Pairing
 from pilothouse.users import Users
@@ -177,6 +177,23 @@ async def test_the_extension_is_told_why_it_may_not_come_in(hubbed: Hubbed):
     with pytest.raises(InvalidStatus) as caught:
         await hubbed.reach(f"pilothouse.key.{ANN}", origin="https://evil.test", Host="hub.test")
     assert caught.value.response.status_code == 421
+
+
+@pytest.mark.parametrize("host", ["", "hub.test"], ids=["by the door", "by the front"])
+async def test_who_is_turned_away_is_not_listened_to(hubbed: Hubbed, host: str):
+    """Neither a large message nor a small one that goes on for ever is read to its end."""
+    own = hubbed.here.url.removeprefix("http://")
+    head = f"GET /signaling HTTP/1.1\r\nHost: {host or own}\r\nOrigin: {ORIGIN}\r\nUpgrade: websocket\r\nConnection: "
+    head += "Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    name, port = own.split(":")
+    reader, writer = await asyncio.open_connection(name, int(port))
+    writer.write(head.encode())
+    assert b"101" in await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+    assert (await asyncio.wait_for(reader.readexactly(2), 10))[0] == 0x88  # its closing
+    writer.write(b"\x82\xff" + (1 << 20).to_bytes(8, "big") + bytes(4 + http.MAX_LAST_WORDS))
+    with contextlib.suppress(ConnectionResetError):
+        await asyncio.wait_for(reader.read(), 5)  # uvicorn's own end of it comes after ten seconds
+    writer.close()
 
 
 async def test_a_proof_is_good_once_and_not_at_the_bridge(hubbed: Hubbed):

@@ -49,6 +49,8 @@ KEY_PROTOCOL = "pilothouse.key."  # a browser's WebSocket can carry a key only a
 
 # What a WebSocket may say at once; any other path has wire.MAX_BYTES, and so have these until somebody is let in.
 _MOST_SAID = {BRIDGE_PATH: MAX_MESSAGE, SIGNALING_PATH: MAX_FRAME}
+MAX_LAST_WORDS = 4096  # bytes of one that was turned away: its greeting, under way already, and its closing
+_TURNED_AWAY = "pilothouse.turned_away"
 
 RECHECK_S = 1.0  # a stream's key is looked at again this often
 _END_OF: dict[str, Message] = {
@@ -233,6 +235,7 @@ def bearer(scope: Scope) -> str:
 async def turn_away(socket: WebSocket, status: int, reason: str) -> None:
     """A script learns nothing of a WebSocket that is refused with a status, but the code of one that is closed. Chrome
     wants one of its protocols chosen; those that carry a key or a proof are not repeated."""
+    socket.scope[_TURNED_AWAY] = True
     await socket.accept(next((one for one in socket.scope["subprotocols"] if one.count(".") < 2), None))
     await socket.close(4000 + status, reason[:100])
 
@@ -433,12 +436,25 @@ class Http(HttpToolsProtocol):
 
 
 class _Socket(WebSocketsSansIOProtocol):
-    """uvicorn has one size for the messages of all WebSockets."""
+    """uvicorn has one size for the messages of all WebSockets, and reads on for ten seconds after its own closing."""
+
+    _is_turned_away = False
+    _last_words = 0
 
     async def send(self, message: Any) -> None:
-        if message["type"] == "websocket.accept" and (most := _MOST_SAID.get(self.scope["path"])):
-            self.conn.max_message_size = most
+        if message["type"] == "websocket.accept":
+            self._is_turned_away = _TURNED_AWAY in self.scope
+            if not self._is_turned_away and (most := _MOST_SAID.get(self.scope["path"])):
+                self.conn.max_message_size = most
         await super().send(message)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_turned_away:
+            self._last_words += len(data)
+            if self._last_words > MAX_LAST_WORDS:
+                self.transport.close()
+                return
+        super().data_received(data)
 
 
 class _Quiet(uvicorn.Server):

@@ -3,15 +3,21 @@
 import json
 import socket
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pilothouse import instance
+from pilothouse.admin import main
+from pilothouse.guard import audit
+from pilothouse.instance import Claim, StartError
 from tests.command_line import CommandLine
 from tests.processes import kill_daemon
 from tests.promises import promise
@@ -147,10 +153,11 @@ def test_without_a_daemon_the_file_is_changed_and_none_is_started(alone: Command
     assert (added.returncode, added.stdout) == (0, f"shop is in {file}, for http://shop.apps.test:8081/\n")
     assert "no daemon runs: a hub that runs with this file knows its cocoons at once" in added.stderr
     assert "enabled = true" in added.stderr
-    assert alone.text("cocoon", "add", "blog").startswith("blog is in ")  # of a hub, which serves none
+    unserved = "without a target: only `pilothouse hub` counts it"  # which serves none
+    assert alone.text("cocoon", "add", "blog") == f"blog is in {file}, {unserved}\n"
     assert alone.text("cocoon", "list").splitlines() == [
         f"shop  local  http://shop.apps.test:8081/  {app}",
-        "blog  local  http://blog.apps.test:8081/  (no target)",
+        f"blog  local  http://blog.apps.test:8081/  ({unserved})",
     ]
     assert alone.text("cocoon", "remove", "blog") == "blog is removed\n"
     assert json.loads(alone.text("cocoon", "list", "--json"))["cocoons"][0]["target"] == app
@@ -158,6 +165,97 @@ def test_without_a_daemon_the_file_is_changed_and_none_is_started(alone: Command
     log = alone.text("log", "show", "--json")
     assert [json.loads(one)["told"]["id"] for one in log.splitlines() if '"cocoon_added"' in one] == ["shop", "blog"]
     assert alone.text("log", "verify")
+
+
+def test_what_a_running_daemon_does_not_count_is_named(line: CommandLine, app: str):
+    file = line.home / "config.toml"
+    text = file.read_text()
+    file.write_text(f'{text}\n[[cocoons]]\nid = "blog"\n')
+    listed = line.run("cocoon", "list")
+    assert listed.stdout.startswith("no cocoons")
+    assert "the cocoon blog does not count: a cocoon needs a target" in listed.stderr
+    told = json.loads(line.text("cocoon", "list", "--json"))
+    assert [one["id"] for one in told["left_out"]] == ["blog"]
+    assert line.text("cocoon", "remove", "blog") == "blog is removed\n"
+    assert not json.loads(line.text("cocoon", "list", "--json"))["left_out"]
+
+
+def test_the_file_of_a_running_daemon_is_changed_by_that_daemon(line: CommandLine, app: str, tmp_path: Path):
+    link = tmp_path / "link.toml"
+    link.symlink_to(line.home / "config.toml")
+    for name in (line.home / "config.toml", link):
+        told = line.text("cocoon", "add", "shop", app, "--config", str(name))
+        assert told.startswith("shop is at ")
+        assert line.text("cocoon", "remove", "shop", "--config", str(name))
+    kinds = [json.loads(one).get("kind") for one in line.text("log", "show", "--json").splitlines()]
+    assert kinds[-4:] == ["cocoon_added", "cocoon_removed"] * 2
+
+
+def test_while_a_daemon_starts_or_ends_nothing_is_changed(alone: CommandLine, app: str):
+    with Claim(str(alone.home)):
+        done = alone.run("cocoon", "add", "shop", app, "--json")
+    told = json.loads(done.stdout)["error"]
+    assert (done.returncode, told["code"], told["retryable"]) == (5, "system", True)
+    assert "a daemon is starting or ending" in told["message"]
+    assert not (alone.home / "config.toml").exists()
+    assert alone.text("cocoon", "add", "shop", app)
+
+
+def test_commands_at_the_same_time_are_all_done_and_recorded(alone: CommandLine, app: str):
+    names = [f"shop{number}" for number in range(4)]
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda name: alone.text("cocoon", "add", name, app), names))
+    log = alone.text("log", "show", "--json").splitlines()
+    assert sorted(json.loads(one)["told"]["id"] for one in log if '"cocoon_added"' in one) == names
+    assert {one["id"] for one in json.loads(alone.text("cocoon", "list", "--json"))["cocoons"]} == set(names)
+    assert alone.text("log", "verify")
+
+
+def test_a_daemon_that_starts_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home, info = str(tmp_path), {"url": "http://127.0.0.1:1"}
+    with Claim(home):
+        monkeypatch.setattr(time, "sleep", lambda seconds: instance.publish(home, info))
+        assert instance.settled(home) == info
+    assert instance.settled(home) is None
+    with Claim(home):
+        instance.withdraw(home)
+        with pytest.raises(StartError, match="starting or ending"):
+            instance.settled(home, 0)
+
+
+def test_what_cannot_be_recorded_is_not_changed(
+    home: Path, app: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("PILOTHOUSE_HOME", str(home))
+    assert main(["cocoon", "add", "shop", app]) == 0
+    text, write = (home / "config.toml").read_text(), audit._write
+
+    def full(file: int, line: bytes, size: int) -> None:
+        if b"cocoon_" in line:
+            raise OSError(28, "No space left on device")
+        write(file, line, size)
+
+    monkeypatch.setattr(audit, "_write", full)
+    for arguments in (["add", "blog", app], ["remove", "shop"]):
+        assert main(["cocoon", *arguments]) == 5
+        assert "No space left on device" in capsys.readouterr().err
+    assert (home / "config.toml").read_text() == text
+
+
+@pytest.mark.parametrize("command", [["cocoon", "add", "shop", "http://127.0.0.1:1"], ["user", "add", "ann"]])
+def test_another_file_has_to_be_there_and_to_be_ours_to_write(alone: CommandLine, tmp_path: Path, command: list[str]):
+    file = tmp_path / "mistyped" / "hub.toml"
+    done = alone.run(*command, "--config", str(file))
+    assert (done.returncode, "does not exist" in done.stderr) == (2, True)
+    assert not file.parent.exists()
+    file.parent.mkdir()
+    file.touch()
+    (file.parent / f".{file.name}.lock").mkdir()
+    done = alone.run(*command, "--config", str(file))
+    assert done.returncode in (1, 5)
+    assert f"{file} cannot be written: Is a directory" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (alone.home / "audit.jsonl").exists()  # what is another's is no matter of our log
 
 
 def test_without_a_daemon_what_cannot_be_added_says_why(alone: CommandLine, app: str):

@@ -53,6 +53,7 @@ class Cocoons:
         self.proxy = settings
         self._stamp: object = ()
         self._places: dict[str, Place] = {}
+        self._left_out: dict[str, str] = {}
         self._users: dict[str, str] = {}
         self.on_users: Callable[[str, str], None] = lambda name, change: None  # "added" or "removed"; both: a new key
         self._served = served
@@ -66,6 +67,11 @@ class Cocoons:
     def all(self) -> list[Place]:
         self._refresh()
         return list(self._places.values())
+
+    def left_out(self) -> dict[str, str]:
+        """What in the file does not count, by id, and why."""
+        self._refresh()
+        return dict(self._left_out)
 
     def user_of(self, key: str) -> str | None:
         """Whose key this is. Every hash is compared, so time tells nothing about which one came near."""
@@ -143,6 +149,7 @@ class Cocoons:
         before = self._users
         try:
             config = self._parsed(self.text())
+            self._left_out = {}
             self._places = {one.id: self._place(one) for one in config.cocoons if self._usable(one, config)}
             self._users = {one.name: one.key_sha256 for one in config.users if one.key_sha256}
         except Failure as failure:
@@ -155,6 +162,7 @@ class Cocoons:
         try:
             self._check(cocoon, config)
         except Failure as failure:
+            self._left_out[cocoon.id] = str(failure)
             self._on_mistake(f"the cocoon {cocoon.id} does not count: {failure}")
             return False
         return True
@@ -178,6 +186,11 @@ def shown(place: Place) -> dict[str, Any]:
     """As people and programs are told of it."""
     told = {"id": place.id, "name": place.name, "owner": place.owner, "target": place.target, "url": f"{place.origin}/"}
     return {**told, "enabled": place.enabled}
+
+
+def listed(cocoons: Cocoons) -> dict[str, Any]:
+    left_out = [{"id": cocoon_id, "why": why} for cocoon_id, why in cocoons.left_out().items()]
+    return {"cocoons": [shown(one) for one in cocoons.all()], "left_out": left_out, "proxy": cocoons.proxy.enabled}
 
 
 def checked_id(text: str) -> str:

@@ -198,7 +198,8 @@ async def run(
     keys.person()
     keys.look()
     own_ports = {port}
-    proxy = _Proxy(settings, file.path if file else home / "config.toml", keys, port)
+    config = file.path if file else home / "config.toml"
+    proxy = _Proxy(settings, config, keys, port)
     keepers = Keepers()
     sluice = Sluice(settings.network.hosts, own_ports, keepers=keepers)
     rulebook = Rulebook(home / NAME)
@@ -298,7 +299,7 @@ async def run(
         gc.collect()
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS)
-        _announce(settings.server.host, port, str(home))
+        _announce(settings.server.host, port, str(home), config)
         if file and reread:
             following.append(
                 asyncio.create_task(file.follow(reread, partial(_apply, sessions, gate, pace, place_browsers)))
@@ -622,11 +623,11 @@ def _runner() -> asyncio.Runner:
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
-def _announce(host: str, port: int, home: str) -> None:
+def _announce(host: str, port: int, home: str, config: Path) -> None:
     """Tell those who look into the home, and the one who started us."""
     host = callers.as_called(host)
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    info: dict[str, Any] = {"url": url, "port": port, "pid": os.getpid()}
+    info: dict[str, Any] = {"url": url, "port": port, "pid": os.getpid(), "config": str(config)}
     instance.publish(home, {**info, "socket": socket_path(home), "version": __version__})
     _log.info("ready at %s, version %s, home %s", url, __version__, home)
     with contextlib.suppress(OSError):  # who started us may be gone by now

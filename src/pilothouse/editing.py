@@ -31,13 +31,16 @@ def read_text(file: Path) -> str:
 
 def edited(file: Path, edit: Callable[[str], tuple[str, T]]) -> T:
     """`edit` gives the new text and what to answer, or refuses by raising; it is asked again if the file changed."""
-    with _alone(file):
-        for _ in range(TRIES):
-            stamp, text = _stamp(file), read_text(file)
-            new, answer = edit(text.replace("\r\n", "\n"))
-            new = new.replace("\n", "\r\n") if "\r\n" in text else new
-            if _stamp(file) == stamp and _replace(file, new, stamp):
-                return answer
+    try:
+        with _alone(file):
+            for _ in range(TRIES):
+                stamp, text = _stamp(file), read_text(file)
+                new, answer = edit(text.replace("\r\n", "\n"))
+                new = new.replace("\n", "\r\n") if "\r\n" in text else new
+                if _stamp(file) == stamp and _replace(file, new, stamp):
+                    return answer
+    except OSError as error:
+        raise Failure("system", f"{file} cannot be written: {error.strerror or error}") from None
     raise Failure("system", f"{file} is being written by somebody else", retryable=True)
 
 

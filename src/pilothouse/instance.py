@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 START_TIMEOUT_S = 30.0
 HELLO_TIMEOUT_S = 10.0
+SETTLE_TIMEOUT_S = 3.0
 LOG_MAX_BYTES = 1_000_000
 
 
@@ -86,6 +87,16 @@ def published(home: str) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return info if is_held(home) else None
+
+
+def settled(home: str, timeout_s: float = SETTLE_TIMEOUT_S) -> dict[str, Any] | None:
+    """As `published`, for whoever would do a daemon's work where none runs: one that starts or ends is waited for."""
+    deadline = time.monotonic() + timeout_s
+    while (info := published(home)) is None and is_held(home):
+        if time.monotonic() > deadline:
+            raise StartError("a daemon is starting or ending")
+        time.sleep(0.02)
+    return info
 
 
 def connect(home: str, timeout_s: float = HELLO_TIMEOUT_S) -> socket:

@@ -15,17 +15,19 @@ from urllib.parse import quote
 import click
 
 from pilothouse import instance
-from pilothouse.cocoons import Cocoons, checked_id, shown
+from pilothouse.cocoons import Cocoons, checked_id, listed, shown
 from pilothouse.commands import person, show
-from pilothouse.commands.noted import noted
+from pilothouse.commands.noted import busy, decreed
 from pilothouse.config import load
 from pilothouse.errors import Failure
 from pilothouse.home import directory
+from pilothouse.instance import StartError
 
 Entry = dict[str, Any]
 _ON = "set `enabled = true` below [proxy] in config.toml, or ENABLE_PROXY=true,"
 _OFF = f"the proxy is off: {_ON} and restart the daemon"
 _HUB = "a hub that runs with this file knows its cocoons at once"
+_UNSERVED = "without a target: only `pilothouse hub` counts it"
 _ALONE = f"no daemon runs: {_HUB}, the proxy when one is started"
 _ALONE_OFF = f"no daemon runs: {_HUB}; for a proxy here {_ON} and start one"
 
@@ -42,57 +44,76 @@ class _Daemon:
         kept = person.ask("PUT", f"/api/cocoons/{quote(cocoon_id, safe='')}", given)
         return kept, f"{kept['id']} is at {kept['url']}"
 
-    def all(self) -> tuple[list[Entry], str]:
-        """And what to know about them."""
-        told = person.ask("GET", "/api/cocoons")
-        return told["cocoons"], "" if told["proxy"] else _OFF
+    def all(self) -> Entry:
+        return person.ask("GET", "/api/cocoons")
+
+    def remark(self) -> str:
+        return "" if self.all()["proxy"] else _OFF
 
     def remove(self, cocoon_id: str) -> None:
         person.ask("DELETE", f"/api/cocoons/{quote(cocoon_id, safe='')}")
 
 
 class _File:
-    """The same where none runs, or for a file that may be another's."""
+    """The same where none runs, or for a file that is another's."""
 
-    def __init__(self, config: str | None) -> None:
-        self._is_ours = config is None
-        self._file = Path(config or Path(directory()) / "config.toml").absolute()
+    def __init__(self, file: Path, *, is_ours: bool) -> None:
+        self._is_ours = is_ours
+        self._file = file.absolute()
         settings = load(self._file, os.environ)
         self._proxy = settings.proxy
         ports = {settings.server.port, settings.proxy.port}
-        self._cocoons = Cocoons(
-            self._file, settings.proxy, forbidden_ports=ports, served=settings.proxy.enabled, on_mistake=_remark
-        )
+        self._cocoons = Cocoons(self._file, settings.proxy, forbidden_ports=ports, served=settings.proxy.enabled)
 
     def add(self, cocoon_id: str, given: Entry) -> tuple[Entry, str]:
         values = {"id": checked_id(cocoon_id), **given}
-        kept = shown(self._noting("cocoon_added", values, lambda: self._cocoons.add(values)))
-        return kept, f"{cocoon_id} is in {self._file}, for {kept['url']}"
+        self._cocoons.having(self._cocoons.text(), values)  # the log tells of what was done, not of what could not be
+        self._change("cocoon_added", values, lambda: self._cocoons.write(values))
+        kept = shown(self._cocoons.placed(cocoon_id))
+        counts = f"for {kept['url']}" if kept["target"] else _UNSERVED
+        return kept, f"{cocoon_id} is in {self._file}, {counts}"
 
-    def all(self) -> tuple[list[Entry], str]:
-        remark = (_ALONE if self._proxy.enabled else _ALONE_OFF) if self._is_ours else _HUB
-        return [shown(one) for one in self._cocoons.all()], remark
+    def all(self) -> Entry:
+        return listed(self._cocoons)
+
+    def remark(self) -> str:
+        return (_ALONE if self._proxy.enabled else _ALONE_OFF) if self._is_ours else _HUB
 
     def remove(self, cocoon_id: str) -> None:
-        self._noting("cocoon_removed", {"id": checked_id(cocoon_id)}, lambda: self._cocoons.remove(cocoon_id))
+        self._cocoons.without(self._cocoons.text(), checked_id(cocoon_id))
+        self._change("cocoon_removed", {"id": cocoon_id}, lambda: self._cocoons.remove(cocoon_id))
 
-    def _noting(self, kind: str, values: Entry, work: Callable[[], Any]) -> Any:
-        if not self._is_ours:
-            return work()
-        with noted(kind, **values):
-            return work()
+    def _change(self, kind: str, values: Entry, work: Callable[[], None]) -> None:
+        if self._is_ours:
+            decreed(work, kind, **values)
+        else:
+            work()
+
+
+def _place(config: str | None) -> _Daemon | _File:
+    """A daemon that runs has its own file to itself, by whatever name somebody calls that."""
+    home = directory()
+    try:
+        running = instance.settled(home)
+    except StartError:
+        raise busy() from None
+    ours = Path((running or {}).get("config") or Path(home) / "config.toml")
+    if config is not None and not (ours.exists() and ours.samefile(config)):
+        return _File(Path(config), is_ours=False)
+    return _Daemon() if running else _File(ours, is_ours=True)
 
 
 def _command(work: Callable[..., int]) -> Callable[..., int]:
     """What every one of them has: `--config`, `--json`, and mistakes told as everywhere."""
 
-    @click.option("--config", type=click.Path(dir_okay=False), help="The file of a hub, if it is not the home's.")
+    @click.option(
+        "--config", type=click.Path(exists=True, dir_okay=False), help="The file of a hub, if it is not the home's."
+    )
     @click.option("--json", "as_json", is_flag=True, help="For programs.")
     @functools.wraps(work)
     def run(*args: Any, config: str | None, **options: Any) -> int:
         try:
-            is_running = config is None and instance.published(directory()) is not None
-            return work(_Daemon() if is_running else _File(config), *args, **options)
+            return work(_place(config), *args, **options)
         except person.NotThere as error:
             return show.complain(str(error))
         except Failure as failure:
@@ -112,7 +133,7 @@ def add(place: _Daemon | _File, cocoon_id: str, target: str, name: str, owner: s
     TARGET."""
     kept, told = place.add(cocoon_id, {"target": target, "name": name, "owner": owner})
     click.echo(json.dumps(kept) if as_json else told)
-    _remark(place.all()[1])
+    _remark(place.remark())
     return 0
 
 
@@ -120,12 +141,14 @@ def add(place: _Daemon | _File, cocoon_id: str, target: str, name: str, owner: s
 @_command
 def list_command(place: _Daemon | _File, as_json: bool) -> int:
     """Ids, owners, addresses, targets."""
-    found, remark = place.all()
+    told = place.all()
     if as_json:
-        click.echo(json.dumps({"cocoons": found}))
+        click.echo(json.dumps({key: told[key] for key in ("cocoons", "left_out")}))
         return 0
-    click.echo("\n".join(map(_line, found)) or "no cocoons; `pilothouse cocoon add ID TARGET` adds one")
-    _remark(remark)
+    click.echo("\n".join(map(_line, told["cocoons"])) or "no cocoons; `pilothouse cocoon add ID TARGET` adds one")
+    for one in told["left_out"]:
+        _remark(f"the cocoon {one['id']} does not count: {person.plain(one['why'])}")
+    _remark(place.remark())
     return 0
 
 
@@ -145,6 +168,6 @@ def _remark(text: str) -> None:
 
 
 def _line(one: Entry) -> str:
-    parts = [one["id"], one["owner"], one["url"], one["target"] or "(no target)"]
+    parts = [one["id"], one["owner"], one["url"], one["target"] or f"({_UNSERVED})"]
     named = [] if one["name"] == one["id"] else [person.plain(one["name"])]
     return "  ".join([*parts, *named, *([] if one["enabled"] else ["no tokens"])])

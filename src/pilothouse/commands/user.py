@@ -13,7 +13,9 @@ from pilothouse.errors import Failure
 from pilothouse.home import directory
 from pilothouse.users import Users
 
-_config = click.option("--config", type=click.Path(dir_okay=False), help="Another file than config.toml in the home.")
+_config = click.option(
+    "--config", type=click.Path(exists=True, dir_okay=False), help="Another file than config.toml in the home."
+)
 _json = click.option("--json", "as_json", is_flag=True, help="For programs.")
 
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope
 
-from pilothouse.cocoons import LOCAL, Cocoons, checked_id, shown
+from pilothouse.cocoons import LOCAL, Cocoons, checked_id, listed, shown
 from pilothouse.doors import body
 from pilothouse.doors.address import Address, told
 from pilothouse.doors.person import PersonOnly
@@ -28,8 +28,8 @@ class Given(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def cocoon_routes(cocoons: Cocoons, audit: Audit, only: PersonOnly) -> list[Route]:
-    async def listed(scope: Scope, receive: Receive) -> Response:
-        return told({"cocoons": [shown(one) for one in cocoons.all()], "proxy": cocoons.proxy.enabled})
+    async def asked(scope: Scope, receive: Receive) -> Response:
+        return told(listed(cocoons))
 
     async def put(scope: Scope, receive: Receive) -> Response:
         cocoon_id, given = checked_id(scope["path_params"]["id"]), _read(scope["pilothouse.body"])
@@ -47,7 +47,7 @@ def cocoon_routes(cocoons: Cocoons, audit: Audit, only: PersonOnly) -> list[Rout
         return told({"removed": cocoon_id})
 
     return [
-        Route("/api/cocoons", Address(only.check, GET=listed)),
+        Route("/api/cocoons", Address(only.check, GET=asked)),
         Route("/api/cocoons/{id}", Address(only.check, PUT=put, DELETE=removed)),
     ]
 

@@ -86,13 +86,11 @@ def _secrets(home: Path) -> list[str]:
 
 
 def front(hub: Hub, cocoons: Cocoons, settings: Config, port: int) -> Front:
-    """Two routes behind the same checks as every door's. A proxy in front gives the name it was called by: that may be
-    one without a port."""
-    names = [name.lower() for name in settings.server.allowed_hosts]
+    """Two routes behind the same checks as every door's."""
     refused = log.Sparing(_log, "a key that is nobody's was refused")
     signaling = SignalingDoor(hub, cocoons, on_refused=lambda key: refused())
     inner = Starlette(routes=[*signaling.routes(), Route("/health", _health, methods=["GET"])])
-    hosts = allowed_hosts(port, names) | frozenset(names)
+    hosts = allowed_hosts(port, settings.server.allowed_hosts)
     return Front(inner, lambda secret: None, hosts=hosts, extension=ORIGIN, insecure_no_secret=False)
 
 

@@ -38,11 +38,12 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def own_names(server: Server) -> list[str]:
-    """By which programs of this machine call a server that listens at one address of it."""
+def own_names(server: Server, port: int) -> list[str]:
+    """By which programs of this machine call a server that listens at one address of it. Without the port they would be
+    the names of whoever listens at port 80."""
     if _is_loopback(server.host) or server.host in EVERY_ADDRESS:
         return []
-    return [f"[{server.host}]" if ":" in server.host else server.host]
+    return [f"[{server.host}]:{port}" if ":" in server.host else f"{server.host}:{port}"]
 
 
 def peers(server: Server) -> list[str]:

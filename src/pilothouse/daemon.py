@@ -259,7 +259,7 @@ async def run(
     person = PersonOnly(audit)
     bridge = BridgeDoor(pairing, links, audit, port=port)
     local = LocalDoor(doors, stop=presence.asked_to_stop, on_unknown=person.tried_door)
-    hosts, is_open = [*settings.server.allowed_hosts, *callers.own_names(settings.server)], extras is not None
+    hosts, is_open = [*settings.server.allowed_hosts, *callers.own_names(settings.server, port)], extras is not None
     contracts = Contracts(gate, mcp.herald, rates, audit, defaults=defaults, debug=settings.server.debug)
     rest = [*contracts.routes(), *RestDoor(gate, defaults=defaults).routes()] if settings.server.rest else []
     people = [

@@ -10,6 +10,8 @@ from urllib.parse import urljoin
 import httpx2
 import pytest
 
+from pilothouse import callers
+from pilothouse.config import Server
 from pilothouse.doors import http as door_module
 from pilothouse.doors.replay import Replays
 from tests.promises import promise
@@ -435,8 +437,11 @@ async def test_what_is_told_for_long_ends_with_its_key(kind: str, monkeypatch: p
 def test_the_names_of_a_server_behind_another() -> None:
     hosts = door_module.allowed_hosts(8777, ["House.example:443", "other.example"])
     assert {"house.example", "house.example:443", "other.example:8777"} <= hosts
-    assert not {"other.example", "127.0.0.1", "house.example:8777"} & hosts
+    assert "other.example" in hosts  # as a proxy in front passes it on, without its port
+    assert not {"127.0.0.1", "localhost", "[::1]", "house.example:8777", "other.example:80"} & hosts
     assert "127.0.0.1" in door_module.allowed_hosts(80)
+    assert callers.own_names(Server(host="192.0.2.1"), 8777) == ["192.0.2.1:8777"]
+    assert callers.own_names(Server(host="2001:db8::1"), 8777) == ["[2001:db8::1]:8777"]
 
 
 @promise("E01")

@@ -97,11 +97,12 @@ def build_app(
 
 
 def allowed_hosts(port: int, more: Iterable[str] = ()) -> frozenset[str]:
-    """Every value of a Host header that means this server; names without a port get ours."""
-    names = ["127.0.0.1", "localhost", "[::1]", *(name.lower() for name in more)]
-    hosts = {name if _has_port(name) else f"{name}:{port}" for name in names}
+    """Every value of a Host header that means this server, and no other. Names without a port get ours; those that were
+    given are also good as they stand: a proxy in front may leave the port out."""
+    given = {name.lower() for name in more}
+    hosts = {name if _has_port(name) else f"{name}:{port}" for name in given | {"127.0.0.1", "localhost", "[::1]"}}
     # Whoever calls a scheme's own port leaves it out.
-    return frozenset(hosts | {host.rpartition(":")[0] for host in hosts if host.endswith((":80", ":443"))})
+    return frozenset(given | hosts | {host.rpartition(":")[0] for host in hosts if host.endswith((":80", ":443"))})
 
 
 def _has_port(name: str) -> bool:

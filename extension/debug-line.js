@@ -15,6 +15,7 @@ const MOST_UNSENT = 64 * 1024 * 1024;
 const TOGETHER_MS = 50;
 const MOST_TOGETHER = 100;
 const LARGE = 1_000_000;
+const TELLING = new Set([4400, 4401]); // it does not understand us; the key or the pairing is over
 
 /**
  * @typedef {object} Ears
@@ -122,9 +123,10 @@ function open(own, { protocols, first }) {
   };
 }
 
-/** @param {Attempt} own @param {number} code @returns {End} */
+/** What ends a line that stood is no answer to who we are, unless the hub says so. @param {Attempt} own
+ * @param {number} code @returns {End} */
 function endOf({ opened }, code) {
-  if (code >= 4000) return code;
+  if (ready ? TELLING.has(code) : code >= 4000) return code;
   return ready ? 'broken' : opened ? 'silent' : 'unopened';
 }
 

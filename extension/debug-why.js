@@ -2,14 +2,16 @@
 
 import { lastEnd } from './debug-line.js';
 import { fault, hub } from './debug-settings.js';
-import { oldDaemon, oldExtension } from './pairing.js';
-import { absence } from './state.js';
+import { kept } from './memory.js';
+import { oldDaemon } from './pairing.js';
+import { trouble } from './state.js';
 
 /** @typedef {{words: string, next: string}} Told */
 /** @typedef {NonNullable<ReturnType<typeof lastEnd>>} Last */
 
 const ANSWER_MS = 3_000;
 const PATH = '/signaling';
+const PAIR = 'Run “pilothouse extension pair” in a terminal and type its code into the popup';
 // As the hub says it in the code of its closing: 4000 and the status of HTTP.
 const OTHER_LANGUAGE = 4400;
 const NOT_KNOWN = 4401;
@@ -25,7 +27,7 @@ let answer = Promise.resolve(false);
 /** @returns {Promise<Told>} */
 export async function whyNot() {
   const last = lastEnd();
-  if (!hub()) return absence();
+  if (!hub()) return ofNoDaemon();
   if (!last?.end) return { words: 'Asking the hub…', next: '' };
   return 'key' in last.way ? ofAddress(last.way, await known(last)) : ofPaired(last.way.claim.port, last.end);
 }
@@ -51,7 +53,7 @@ function answers(url) {
 /** @param {{url: string, key: string}} way @param {Last['end'] | 'elsewhere'} end @returns {Told} */
 function ofAddress({ url, key }, end) {
   if (end === 'impossible') return { words: fault(url) || 'This is no key of Pilothouse.', next: 'Correct it below.' };
-  const { host, pathname, protocol } = new URL(url);
+  const { host, hostname, pathname, protocol } = new URL(url);
   const isHere = protocol === 'ws:';
   switch (end) {
     case 'away': return {
@@ -74,7 +76,7 @@ function ofAddress({ url, key }, end) {
     };
     case NOT_ITS_NAME: return {
       words: `The hub that answers does not know itself as ${host}.`,
-      next: `Write "${host}" into allowed_hosts below [server] in its config.toml, and restart it.`,
+      next: `Write ${names(hostname, host)} into allowed_hosts below [server] in its config.toml, and restart it.`,
     };
     case NOT_FROM_HERE: return {
       words: `The hub at ${host} takes no calls from where yours comes.`,
@@ -91,26 +93,36 @@ function ofAddress({ url, key }, end) {
   }
 }
 
-/** Over the bridge it was there a moment ago. @param {number} port @param {Last['end']} end @returns {Told} */
+/** A proxy in front passes the port on or leaves it out. @param {string[]} known */
+function names(...known) {
+  return [...new Set(known)].map((one) => `"${one}"`).join(', ');
+}
+
+/** No hub is named, and no daemon of ours is there. @returns {Told} */
+function ofNoDaemon() {
+  const { problem, pairAgain } = trouble();
+  if (problem) return { words: `${problem}.`, next: pairAgain ? `${PAIR}.` : '' };
+  if (!kept.pairing) return { words: 'Not paired.', next: `${PAIR}, or write a hub’s address below.` };
+  return {
+    words: `No Pilothouse answers on port ${kept.pairing.port}.`,
+    next:
+      'It connects by itself as soon as the daemon runs there. If the daemon has another port now (“pilothouse extension ' +
+      'list” says so), forget the pairing in the popup and pair again.',
+  };
+}
+
+/** The bridge stands, so it is our daemon, and it knows this browser. @param {number} port @param {Last['end']} end
+ * @returns {Told} */
 function ofPaired(port, end) {
   switch (end) {
-    case 'unknown': case NOT_KNOWN: return {
-      words: `Whoever answers on port ${port} does not know this browser any more.`,
-      next: 'Run “pilothouse extension pair” in a terminal and type its code into the popup.',
-    };
-    case 'stranger': return {
-      words: `Another program answers on port ${port}, not your Pilothouse.`,
-      next: 'Nothing was told to it. End it, and start Pilothouse again.',
-    };
-    case 'old extension': return { words: `${oldExtension(port)}.`, next: '' };
-    case 'old daemon': case OTHER_LANGUAGE: return { words: `${oldDaemon(port)}.`, next: '' };
+    case OTHER_LANGUAGE: return { words: `${oldDaemon(port)}.`, next: '' };
     case 'unopened': return {
       words: `Pilothouse on port ${port} has no hub.`,
       next: 'It is an older one: update it and restart its daemon.',
     };
     default: return {
-      words: `Pilothouse on port ${port} does not answer.`,
-      next: 'It connects by itself as soon as the daemon runs there.',
+      words: `There is no line to the hub of Pilothouse on port ${port}.`,
+      next: 'It is made anew by itself.',
     };
   }
 }

@@ -55,7 +55,7 @@ const SECOND = 'Another copy of this browser is connected';
 const UNKEPT = 'Chrome could not keep the pairing; is its disk full? Pair again with a new code';
 
 /** @param {number | undefined} port */
-export function oldExtension(port) {
+function oldExtension(port) {
   return `Whoever answers on port ${port} says that the extension is older: reload it in chrome://extensions`;
 }
 

@@ -92,9 +92,9 @@ function modeNow() {
   return attachedTabs().length ? 'active' : 'on';
 }
 
-/** Why there is no daemon of ours. */
-export function absence() {
-  return problem ? WORDS.problem() : WORDS.off();
+/** What stands between us and a daemon of ours, if that is known. */
+export function trouble() {
+  return { problem, pairAgain };
 }
 
 /** @param {number} count */

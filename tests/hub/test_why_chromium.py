@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
@@ -44,7 +45,7 @@ async def leaves(line: ServerConnection) -> None:
 async def test_each_cause_has_its_words_and_its_next_step(town: Town):
     key = town.keys["ann"]
     async with viewer() as browser, options(browser) as page:
-        await says(page, "Not paired", "pilothouse extension pair")
+        await says(page, "Not paired.", "type its code into the popup, or write a hub’s address below.")
         for url, given, words, step in (
             (f"ws://{NOBODY}/signaling", key, f"Nobody answers at {NOBODY}.", "“pilothouse hub”"),
             (town.url.replace("signaling", "hub"), key, "but no hub at /hub.", "ends with /signaling"),
@@ -83,10 +84,11 @@ async def test_a_hub_behind_tls(town: Town, tmp_path: Path):
         await browser.save(page, f"wss://localhost:{port}/hub", town.keys["ann"])
         await says(page, f"Somebody answers at localhost:{port}, but no hub at /hub.", "ends with /signaling")
         await browser.save(page, f"wss://localhost:{port}/signaling", town.keys["ann"])
-        await says(page, f"does not know itself as localhost:{port}", "allowed_hosts")
+        names = f'"localhost", "localhost:{port}"'  # as the front passes it on, which the extension cannot know
+        await says(page, f"does not know itself as localhost:{port}", f"Write {names} into allowed_hosts")
         await asyncio.to_thread(town.stop)
         text = town.proxy.file.read_text()
-        town.proxy.file.write_text(f'[server]\nallowed_hosts = ["localhost:{port}"]\n\n{text}')
+        town.proxy.file.write_text(f"[server]\nallowed_hosts = [{names}]\n\n{text}")
         await town.start()
         await says(page, "Connected.", "")
 
@@ -94,5 +96,35 @@ async def test_a_hub_behind_tls(town: Town, tmp_path: Path):
 async def test_a_pairing_that_is_over(home: Path):
     async with staged(home) as stage, options(stage.person) as page:
         await says(page, "Connected.", "")
-        stage.here.pairing.forget("work")
-        await says(page, "does not know this browser", "pilothouse extension pair")
+        headers = {"authorization": f"Bearer {stage.here.person}"}
+        async with httpx.AsyncClient(base_url=stage.here.url, headers=headers) as client:
+            (await client.delete("/api/extension/browsers/work")).raise_for_status()
+        await says(
+            page, "does not know this browser", "“pilothouse extension pair” in a terminal and type its code into"
+        )
+
+
+async def test_a_line_that_stood_and_was_closed_says_nothing_of_the_key():
+    """As a hub does it to a browser that does not read."""
+    lines: list[ServerConnection] = []
+    over = asyncio.Event()
+
+    async def hub(line: ServerConnection) -> None:
+        lines.append(line)
+        await line.recv()
+        if len(lines) > 1:
+            await over.wait()  # the second time it has no answer
+        await line.send('{"type": "browser_debug_hub", "proxy": "http://localhost:8081"}')
+        await line.close(4429, "it does not read")
+
+    async with (
+        serve(hub, "127.0.0.1", 0, subprotocols=["pilothouse"]) as server,  # type: ignore[list-item]
+        viewer() as browser,
+        options(browser) as page,
+    ):
+        port = server.sockets[0].getsockname()[1]
+        await browser.save(page, f"ws://127.0.0.1:{port}/signaling", "key")
+        try:
+            await says(page, f"The line to the hub at 127.0.0.1:{port} broke.", "made anew by itself")
+        finally:
+            over.set()

@@ -4,6 +4,7 @@
 import { kept } from './memory.js';
 import { address, Diary, fields } from './debug-diary.js';
 import { noteRedirect, tellDocument, tellEarly } from './debug-early.js';
+import { heldSince } from './debug-hold.js';
 import { listenTo, release } from './debug-listen.js';
 import { close, isHeard, look, offer, tell } from './debug-offers.js';
 import { coming, isAllowed, isProxys, left, offers, plain } from './debug-pages.js';
@@ -58,10 +59,11 @@ export function answered({ tabId, requestId, fromCache, statusCode, responseHead
   else giveUp(tabId);
 }
 
-/** What a page asks for is sent on. @param {Parameters<typeof noteRedirect>[1] & {tabId: number}} details */
+/** What a page asks for is sent on, and nobody hears it yet.
+ * @param {Parameters<typeof noteRedirect>[1] & {tabId: number}} details */
 export function sentOn(details) {
   const one = offers.get(details.tabId) ?? coming.get(details.tabId);
-  if (one) noteRedirect(one.diary, details);
+  if (one && details.timeStamp <= heldSince(details.tabId)) noteRedirect(one.diary, details);
 }
 
 /** @param {{tabId: number, requestId: string}} details */

@@ -11,6 +11,7 @@ import { ask, heldSince } from './debug-hold.js';
 
 export const DOCUMENT = 'document';
 const MOST = 500;
+const MAX_ADDRESS = 4_000; // of a redirect: all of them are kept for as long as the page is
 const END_OF_TIME = 1e15;
 const ACCOUNT = `JSON.stringify([performance.timeOrigin, performance.getEntriesByType('resource').slice(0, ${MOST}).map(
   (one) => [one.name, one.startTime, one.duration, one.responseStatus, one.initiatorType, one.redirectEnd > 0])])`;
@@ -28,12 +29,12 @@ export function tellDocument(diary, { url, method, at, seen }) {
   diary.respond(DOCUMENT, { timestamp, status, status_text: '', headers, mime_type });
 }
 
-/** The account has a request that was sent on at its first address, and does not tell where it came to.
- * @param {Diary} diary
+/** Of the time before we listen: the account has a request that was sent on at its first address, and does not tell where
+ * it came to. @param {Diary} diary
  * @param {{url: string, redirectUrl: string, timeStamp: number, statusCode: number, method: string}} details */
 export function noteRedirect({ redirects }, { url, redirectUrl, timeStamp, statusCode, method }) {
-  const told = { to: address(redirectUrl), at: timeStamp, status: statusCode, method: method.slice(0, 200) };
-  if (redirects.size < MOST && !redirects.has(address(url))) redirects.set(address(url), told);
+  if (redirects.size >= MOST || redirects.has(url) || Math.max(url.length, redirectUrl.length) > MAX_ADDRESS) return;
+  redirects.set(url, { to: redirectUrl, at: timeStamp, status: statusCode, method: method.slice(0, 200) });
 }
 
 /** @param {Diary} diary @param {string} url */
@@ -60,21 +61,25 @@ export async function tellRest(tabId, diary, isThere) {
   const since = heldSince(tabId);
   const known = new Set([...diary.requests.values()].map((one) => one.url));
   for (const one of listed) {
-    if (diary.early.size >= MOST || one.at > since || known.has(one.url) || diary.early.has(one.url)) continue;
-    diary.early.add(one.url);
-    const told = steps(diary, one).filter((step) => !known.has(step.url));
-    for (const step of told) add(diary, step);
-    for (const { url } of told) known.add(url);
+    if (one.at > since) continue;
+    for (const step of steps(diary, one)) {
+      if (diary.early.size >= MOST) return;
+      if (known.has(step.url) || diary.early.has(step.url)) continue;
+      diary.early.add(step.url);
+      add(diary, step);
+    }
   }
 }
 
-/** An entry as the debugger would have told it: each address that it was sent on from, and where it came to.
+/** An entry as the debugger would have told it: each address that it was sent on from, in its own time, and where it came
+ * to.
  * @param {Diary} diary @param {Entry} one @returns {Entry[]} */
 function steps({ redirects }, one) {
   const end = one.at + one.duration;
   const taken = new Map();
   let { url, at } = one;
-  for (let next = redirects.get(url); next && !taken.has(url); next = redirects.get(url)) {
+  for (let next = redirects.get(url); next && next.at >= at && next.at <= end; next = redirects.get(url)) {
+    if (taken.has(url)) break;
     const { status, method } = next;
     taken.set(url, { ...one, url, at, duration: Math.max(next.at - at, 0), status, method });
     ({ to: url, at } = next);

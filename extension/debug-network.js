@@ -58,7 +58,9 @@ export class Requests {
     const diary = this.desk.diaryFor(loaderId, documentURL);
     if (!diary) return;
     const hop = before && redirectResponse ? before.hop + 1 : 0;
-    const open = { id: hop ? `${key}.${hop}` : key, diary, at: wallTime * 1000, began: timestamp, hop, mime: '', size: 0 };
+    const id = hop ? `${key}.${hop}` : key;
+    const isSentOn = hop > 0 && before?.isSentOn;
+    const open = { id, diary, at: wallTime * 1000, began: timestamp, hop, mime: '', size: 0, isSentOn };
     this.open.set(key, open);
     const body = request.postData === undefined ? undefined : request.postData.slice(0, this.desk.bodyMax());
     begin(open, { method: request.method, url: request.url, headers: request.headers, body });

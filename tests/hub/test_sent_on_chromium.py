@@ -21,6 +21,7 @@ PAGE = """<!doctype html><title>Sent on</title><link rel=icon href="data:,"><scr
 fetch('/hop/before', {method: 'POST'}).then((answer) => answer.text()).then(() => fetch('/seen'));
 fetch('/hop/between', {method: 'POST'});
 fetch('/hop/after', {method: 'POST'});
+fetch('/first/twice', {method: 'POST'});
 </script>"""
 TAKES = "async function take(tabId, one) {\n"
 
@@ -30,17 +31,21 @@ class Relay(App):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked = {path: asyncio.Event() for path in ("/seen", "/hop/after", "/landed/between")}
-        self.released = {path: asyncio.Event() for path in ("/hop/after", "/landed/between")}
+        self.asked = {path: asyncio.Event() for path in ("/seen", "/hop/after", "/landed/between", "/hop/twice")}
+        self.released = {path: asyncio.Event() for path in self.asked if path != "/seen"}
         self.asgi = Starlette(
             routes=[
                 Route("/sent", lambda request: HTMLResponse(PAGE)),
+                Route("/first/{name}", self._first, methods=["POST"]),
                 Route("/hop/{name}", self._hop, methods=["POST"]),
                 Route("/landed/{name}", self._landed),
                 Route("/seen", self._seen),
                 Route("/gate", self._gate),
             ]
         )
+
+    async def _first(self, request: Request) -> Response:
+        return RedirectResponse(f"/hop/{request.path_params['name']}", 307)
 
     async def _hop(self, request: Request) -> Response:
         await self._noted(request.url.path)
@@ -93,8 +98,11 @@ async def test_each_address_is_told_once_with_its_own_status(home: Path, late_ex
                 assert (landed.status, hop.status) == (404, 303), name
                 assert hop.method in ("POST", ""), name
                 assert landed.method in ("GET", ""), name
+            relay.released["/hop/twice"].set()  # sent on once before anybody listened, and once more now
+            hops = [(await stage.done(tab, f"/{one}/twice$")).status for one in ("landed", "hop", "first")]
+            assert hops == [404, 303, 307]
             await stage.done(tab, "/seen$")
             await page.js("console.log('and no more')")
             await stage.printed(tab, "and no more")
             told = [one.url for one in await stage.requests(tab)]
-            assert len(told) == len(set(told)) == 8, told
+            assert len(told) == len(set(told)) == 11, told

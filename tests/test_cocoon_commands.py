@@ -287,8 +287,9 @@ def test_browser_debug(line: CommandLine):
         done = line.run("browser-debug", kind, "nothing", "--since", "5", "--json")
         assert json.loads(done.stdout)["error"]["code"] == "not_found"
         for follow in ((), ("--follow",)):
-            gone = line.run("browser-debug", kind, "nothing", *follow)
-            assert gone.returncode == 4
+            for handle in (["nothing"], ["--handle", "nothing"], ["--token", "nothing"]):
+                gone = line.run("browser-debug", kind, *handle, *follow)
+                assert gone.returncode == 4, gone.stderr
             assert "- pilothouse browser-debug list-tabs lists those of now" in gone.stderr
 
 

@@ -78,6 +78,9 @@ def test_it_says_what_the_declarations_say():
     assert click["button"]["choices"] == ["left", "middle", "right"]
     assert (click["count"]["least"], click["count"]["most"], click["count"]["default"]) == (1, 3, 1)
     assert click["tab"]["place"]
+    (token,) = (one for one in known["browser_debug_get_network"]["parameters"] if one["name"] == "token")
+    assert (token["word"], token["about"]) == ("handle", "of browser_debug_list_tabs")
+    assert "handle" not in json.dumps(next(one for one in ours if one.name == "browser_debug_get_network").input_schema)
 
 
 def test_tools_are_listed_by_set(tmp_path: Path):
@@ -101,7 +104,7 @@ TOOL = {
     "parameters": [
         {"name": "bread", "kind": "string", "required": True},
         {"name": "toppings", "kind": "list", "of": {"kind": "string"}, "required": True},
-        {"name": "place", "kind": "string", "longest": 50},
+        {"name": "place", "kind": "string", "longest": 50, "word": "shelf"},
         {"name": "degrees", "kind": "number"},
         {"name": "crust", "kind": "boolean", "default": True},
         {"name": "extra", "kind": "map"},
@@ -120,6 +123,7 @@ TOOL = {
         ("rye -- --salt -5", {"bread": "rye", "toppings": ["--salt", "-5"]}),
         ("rye s --degrees -5.5 --no-crust", {"bread": "rye", "toppings": ["s"], "degrees": -5.5, "crust": False}),
         ("rye s --crust=false --oven=@home", {"bread": "rye", "toppings": ["s"], "crust": False, "place": "@home"}),
+        ("rye s --shelf low", {"bread": "rye", "toppings": ["s"], "place": "low"}),
         ("rye s --extra a=1,b=x", {"bread": "rye", "toppings": ["s"], "extra": {"a": 1, "b": "x"}}),
         ("rye s --seeds rye,OAT", {"bread": "rye", "toppings": ["s"], "seeds": ["Rye", "Oat"]}),
     ],

@@ -16,6 +16,7 @@ import click
 
 from pilothouse import __version__, instance
 from pilothouse.commands import show
+from pilothouse.commands.actions import DEBUG, PROFILE, Actions
 from pilothouse.commands.arguments import wants_json
 from pilothouse.commands.completion import SCRIPTS, SHELLS
 from pilothouse.commands.follow import follow
@@ -178,10 +179,11 @@ def events(**asked: Any) -> int:
 class Shorter(click.Group):
     """Tools under shorter names. What follows an action is read by what the tool says of itself, `--help` too."""
 
-    def __init__(self, name: str, about: str, run: Callable[[str, list[str]], int], actions: dict[str, str]) -> None:
-        super().__init__(name, help=about, subcommand_metavar=" | ".join(actions), options_metavar="")
-        for usage, meaning in actions.items():
-            self.add_command(_action(usage.split()[0], meaning, run))
+    def __init__(self, name: str, about: str, run: Callable[[str, list[str]], int], actions: Actions) -> None:
+        usage = [f"{action} {takes}".strip() for action, (_, takes, _) in actions.items()]
+        super().__init__(name, help=about, subcommand_metavar=" | ".join(usage), options_metavar="")
+        for action, (_, _, meaning) in actions.items():
+            self.add_command(_action(action, meaning, run))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args[0] not in self.commands:
@@ -220,13 +222,7 @@ commands.add_command(
         "profile",
         "Browser profiles: list, show, add, edit, remove. `pilothouse profile add --help` tells what each takes.",
         _profile,
-        {
-            "list": "All of them.",
-            "show PROFILE": "What is set for one.",
-            "add NAME": "A new one.",
-            "edit PROFILE": "Other settings for one.",
-            "remove PROFILE": "Take one out; with --data its directory too.",
-        },
+        PROFILE,
     )
 )
 commands.add_command(
@@ -234,11 +230,7 @@ commands.add_command(
         "browser-debug",
         "Tabs offered through the debug proxy: list-tabs, network, console. `… network --help` tells its filters.",
         _browser_debug,
-        {
-            "list-tabs": "The offered tabs, each with its handle.",
-            "network HANDLE": "Its requests; with --follow (-f) also those to come.",
-            "console HANDLE": "Its console; with --follow (-f) also what comes.",
-        },
+        DEBUG,
     )
 )
 

@@ -79,7 +79,8 @@ class _Reading:
         self.args: Entry = {}
         self.flags = Flags()
         self.positional: list[str] = []
-        self._parameters: dict[str, Entry] = {one["name"]: one for one in tool["parameters"]}
+        called = {word(one): one for one in tool["parameters"]}
+        self._parameters: dict[str, Entry] = called | {one["name"]: one for one in tool["parameters"]}
 
     def option(self, argument: str, rest: Any) -> None:
         written, equals, text = argument[2:].partition("=")
@@ -155,8 +156,8 @@ class _Reading:
 
 
 def word(parameter: Entry) -> str:
-    """What stands for it in a usage line. The hub's clients have handles; a token is what the proxy gives out."""
-    return "handle" if parameter["name"] == "token" else parameter["name"]
+    """What people call it: in a usage line, and as an option beside its name."""
+    return parameter.get("word", parameter["name"])
 
 
 def positional(tool: Entry) -> list[Entry]:

@@ -94,8 +94,8 @@ def _parameter(field: msgspec.structs.FieldInfo, *, own: bool) -> Entry:
 def _kind(of: inspect.Type) -> Entry:
     if isinstance(of, inspect.Metadata):
         said = cast(Entry, of.extra_json_schema or {})  # pyright: ignore[reportUnknownMemberType]
-        about = str(said.get("description", ""))
-        return {**_kind(of.type), **({"about": about} if about else {})}
+        more = {"about": said.get("description", ""), **cast(Entry, of.extra or {})}  # pyright: ignore[reportUnknownMemberType]
+        return {**_kind(of.type), **{key: str(more[key]) for key in ("about", "word") if more.get(key)}}
     if isinstance(of, inspect.UnionType):
         return _union([one for one in of.types if not isinstance(one, inspect.NoneType)])
     if isinstance(of, inspect.LiteralType):

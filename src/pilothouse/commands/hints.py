@@ -1,11 +1,13 @@
 """The daemon's hints as one would type them: `handle_dialog(accept=true)` is `pilothouse handle-dialog --accept`.
 
-Above: call. Below: nothing. Only suggestions are put into other words: they never carry text of a page.
+Above: call. Below: actions. Only suggestions are put into other words: they never carry text of a page.
 """
 
 from __future__ import annotations
 
 import re
+
+from pilothouse.commands.actions import DEBUG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,20 +16,7 @@ if TYPE_CHECKING:
 
     Entry = dict[str, Any]
 
-# Tools that have a command of their own beside the one that is called like them.
-PROFILE = {
-    "list": "list_profiles",
-    "show": "get_profile",
-    "add": "create_profile",
-    "edit": "update_profile",
-    "remove": "delete_profile",
-}
-DEBUG = {
-    "list-tabs": "browser_debug_list_tabs",
-    "network": "browser_debug_get_network",
-    "console": "browser_debug_get_console",
-}
-_SHORTER = {tool: f"browser-debug {action}" for action, tool in DEBUG.items()}
+SHORTER = {tool: f"browser-debug {action}" for action, (tool, *_) in DEBUG.items()}
 _CALL = re.compile(r"\b([a-z]+(?:_[a-z]+)*)(?:\(([^()]*)\))?")
 _ARGUMENT = re.compile(r'([a-z_]+)=("[^"]*"|[^,]+)')
 
@@ -45,7 +34,7 @@ def typed(hint: str, tools: Collection[str]) -> str:
         if name not in tools or (arguments is None and "_" not in name):  # `wait` and `find` are words too
             return found[0]
         options = [_option(*one) for one in _ARGUMENT.findall(arguments or "")]
-        return " ".join(["pilothouse", _SHORTER.get(name) or name.replace("_", "-"), *options])
+        return " ".join(["pilothouse", SHORTER.get(name) or name.replace("_", "-"), *options])
 
     return _CALL.sub(put, hint)
 

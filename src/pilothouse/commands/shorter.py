@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 
 from pilothouse.commands import call, manifest, offered, show
+from pilothouse.commands.actions import DEBUG, PROFILE
 from pilothouse.commands.arguments import wants_json
-from pilothouse.commands.hints import DEBUG, PROFILE
 from pilothouse.commands.usage import tool_help
 from pilothouse.home import directory
 
@@ -18,11 +18,11 @@ _FOLLOW = [("-f, --follow", "go on with what comes, until the tab is gone or Ctr
 
 
 def profile(action: str, arguments: list[str]) -> int:
-    return _explained(f"profile {action}", PROFILE[action], arguments)
+    return _explained(f"profile {action}", PROFILE[action][0], arguments)
 
 
 def browser_debug(action: str, arguments: list[str]) -> int:
-    called, tool = f"browser-debug {action}", DEBUG[action]
+    called, tool = f"browser-debug {action}", DEBUG[action][0]
     options = _options(arguments)
     if options & set(offered.FOLLOW) and not _wants_help(options):
         if action in _FOLLOWED:

@@ -9,7 +9,7 @@ import shlex
 import textwrap
 
 from pilothouse.commands.arguments import PATHS, is_long, positional, word
-from pilothouse.commands.hints import DEBUG, typed
+from pilothouse.commands.hints import SHORTER, typed
 from pilothouse.commands.show import EXIT_CODES
 
 TYPE_CHECKING = False
@@ -153,7 +153,7 @@ def _placeholder(parameter: Entry) -> str:
 
 
 def _meaning(parameter: Entry) -> str:
-    notes = [typed(parameter["about"], DEBUG.values())] if parameter.get("about") else []
+    notes = [typed(parameter["about"], SHORTER)] if parameter.get("about") else []
     if parameter["name"] in PATHS:
         notes.append(_ROOTS)
     if parameter.get("required") and parameter["kind"] not in ("string", "boolean"):

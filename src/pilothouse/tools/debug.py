@@ -10,7 +10,8 @@ from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, NetworkFilters, N
 from pilothouse.result import Result, counted, plain_url
 from pilothouse.tool import Access, tool
 
-Handle = Annotated[str, Meta(max_length=64, description="of browser_debug_list_tabs")]
+# The hub's clients have handles; a token is what the proxy gives out.
+Handle = Annotated[str, Meta(max_length=64, description="of browser_debug_list_tabs", extra={"word": "handle"})]
 Regex = Annotated[str, Meta(max_length=1000, description="regular expression")]
 Status = Annotated[int, Meta(ge=0, le=999)]
 Since = Annotated[int, Meta(ge=0, description="epoch ms")]

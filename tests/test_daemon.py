@@ -19,6 +19,7 @@ from processes import INITIALIZED, Process, call, initialize, is_alive, processe
 
 from pilothouse import __version__, instance
 from pilothouse.home import socket_path
+from tests.command_line import CommandLine
 from tests.promises import promise
 
 pytestmark = promise("E01", "A02")
@@ -50,6 +51,7 @@ def test_ready_line_and_files(home: Path, run: Start) -> None:
         "url": url,
         "port": int(url.rpartition(":")[2]),
         "pid": daemon.pid,
+        "config": str(home / "config.toml"),
         "socket": socket_path(home),
         "version": __version__,
     }
@@ -167,6 +169,18 @@ def test_a_mistake_in_the_configuration_is_told(home: Path, run: Start) -> None:
     daemon = run("serve", "--config", str(other))
     assert daemon.wait() == 2
     assert "other.toml" in daemon.error_text()
+
+
+@promise("E08")
+def test_another_file_than_the_homes_is_its_own_too(home: Path, run: Start) -> None:
+    """A command that names it goes through the daemon, which records what it changes."""
+    other = home / "other.toml"
+    other.touch()
+    run("serve", "--config", str(other)).read()
+    line = CommandLine(home)
+    assert line.text("cocoon", "add", "shop", "http://127.0.0.1:1", "--config", str(other)).startswith("shop is at ")
+    assert "shop" in other.read_text()
+    assert '"cocoon_added"' in line.text("log", "show", "--json")
 
 
 def test_started_by_a_bridge_it_ends_when_it_was_alone_long_enough(home: Path, run: Start) -> None:

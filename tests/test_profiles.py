@@ -305,7 +305,7 @@ def test_a_write_that_fails_leaves_the_old_file(
         raise OSError("no space left")
 
     monkeypatch.setattr(os, "fsync", broken)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(Failure, match="cannot be written: no space"):
         profiles.add({"name": "new"})
     assert file.read_text() == WRITTEN
     assert [one.name for one in file.parent.iterdir() if one.name.startswith(".config.toml.")] == [".config.toml.lock"]

@@ -48,6 +48,17 @@ async def test_updates_after_a_fetch_are_complete(agent: Agent, site: PageServer
     assert "1 open" in await look(agent)
 
 
+async def test_a_timer_that_an_answer_sets(agent: Agent, site: PageServer) -> None:
+    """The answer comes when the time after the press itself is long over."""
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js(
+        "go.onclick = () => fetch('/slow?ms=250').then(() => setTimeout(() => { late.textContent = 'Late news' }, 60));"
+        " return 0"
+    )
+    await agent.call("click", target="#go")
+    assert "Late news" in await look(agent)
+
+
 async def test_one_request_after_another(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await agent.js(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import msgspec
@@ -69,8 +70,10 @@ async def test_a_question_and_its_answer(there: Link, wire: Wire):
 
 
 async def test_a_deadline_travels_and_holds_here_too(there: Link, wire: Wire):
+    given_up_at = (time.time() + 0.05) * 1000
     failure = await failed(there.post("tabs", {}, timeout=0.05))
     assert failure.code == "timeout"
+    assert given_up_at - 20 < wire.sent[0]["deadline"] < given_up_at - 2  # whatever was given up here is too late there
     say(there, type="response", id=wire.sent[0]["id"], data={})  # too late, and nobody minds
 
 

@@ -144,7 +144,9 @@ async def _follow(tab: "Tab", mark: Mark, end: float, turned: Awaitable[int] | N
         if _frame_loads(tab, mark.frame):
             await tab.signal.until(lambda: not _frame_loads(tab, mark.frame) or tab.dialog, patience)
         elif waiting := _open_requests(tab, mark):
-            if not await _requests(tab, waiting, patience):
+            if await _requests(tab, waiting, patience):
+                mark.acted_at = loop.time()  # what it makes of the answer may come as late as what it makes of a press
+            else:
                 mark.given_up |= {request.id: request for request in waiting}
         else:
             return effect

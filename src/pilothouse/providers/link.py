@@ -23,6 +23,7 @@ ARRIVAL_S = 5.0  # in which a browser finds a daemon that has just begun; most n
 WAKING_S = 30.0
 RETURN_S = 10.0  # a browser that is away for longer is gone
 PING_S = 1.0
+EARLIER_MS = 5  # than here it is too late there: our timers may fire a hair early, and what was given up must not run
 STOP_S = 3.0  # a person waits for the answer; what holds does not depend on it
 
 Reply = Callable[[msgspec.Raw | None, Failure | Problem | None], None]
@@ -134,7 +135,7 @@ class Link:
             reply(None, self._unavailable())
             return
         number = next(self._numbers)
-        deadline = int((time.time() + timeout) * 1000)
+        deadline = int((time.time() + timeout) * 1000) - EARLIER_MS
         frame = _encoded({"id": number, "type": kind, "deadline": deadline, "payload": payload})
         timer = asyncio.get_running_loop().call_later(max(timeout, 0), self._expire, number, timeout)
         self._pending[number] = _Pending(reply, what, timer)

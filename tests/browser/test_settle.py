@@ -48,25 +48,20 @@ async def test_updates_after_a_fetch_are_complete(agent: Agent, site: PageServer
     assert "1 open" in await look(agent)
 
 
-async def test_a_timer_that_an_answer_sets(agent: Agent, site: PageServer) -> None:
-    """The answer comes when the time after the press itself is long over."""
+@pytest.mark.parametrize(
+    "pressed",
+    [
+        # The answer comes when the time after the press itself is long over.
+        "() => fetch('/slow?ms=250').then(() => setTimeout(() => { late.textContent = 'Late news' }, 60))",
+        "async () => { for (let n = 0; n < 3; n++) await fetch('/slow?ms=80'); late.textContent = 'Late news' }",
+    ],
+    ids=["a timer that an answer sets", "one request after another"],
+)
+async def test_what_comes_of_answers(agent: Agent, site: PageServer, pressed: str) -> None:
     await agent.call("navigate", url=site.url("small.html"))
-    await agent.js(
-        "go.onclick = () => fetch('/slow?ms=250').then(() => setTimeout(() => { late.textContent = 'Late news' }, 60));"
-        " return 0"
-    )
+    await agent.js(f"go.onclick = {pressed}; return 0")
     await agent.call("click", target="#go")
     assert "Late news" in await look(agent)
-
-
-async def test_one_request_after_another(agent: Agent, site: PageServer) -> None:
-    await agent.call("navigate", url=site.url("small.html"))
-    await agent.js(
-        "go.onclick = async () => { for (let n = 0; n < 3; n++) await fetch('/slow?ms=80');"
-        " late.textContent = 'All three' }; return 0"
-    )
-    await agent.call("click", target="#go")
-    assert "All three" in await look(agent)
 
 
 @promise("A04")

@@ -30,6 +30,7 @@ from tests.server import PageServer
 
 HERE = Path(__file__).parent
 HOSTILE = HERE / "hostile"
+AFAR = HERE / "remote"
 THROUGH = {"extension": in_own_chrome, "remote": on_endpoint, "grid": on_grid}
 TABLES: dict[str, Any] = {"extension": own, "remote": far, "grid": far}
 # What takes long is begun first, or one half of a run would wait for the other at the end.
@@ -52,12 +53,15 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEv
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What hostile pages do to a browser, they do to all of it. The longest files come first."""
+    """What hostile pages do to a browser, they do to all of it. Browsers elsewhere are for scripts/afar. The longest
+    files come first."""
     if table := TABLES.get(str(config.getoption("--through"))):
         mark(items, table.DIFFERS, table.NOT_MEANT)
     for item in items:
         if HOSTILE in item.path.parents:
             item.add_marker("whole")
+        if AFAR in item.path.parents:
+            item.add_marker("afar")
     items.sort(key=lambda item: item.path not in LONG)
 
 

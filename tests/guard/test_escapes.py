@@ -1,7 +1,8 @@
 """A page tries every way out to a host that the policy denies: nothing arrives there, not even a connection.
 
 Each way is tried three times in a real browser: held by the sluice alone, held by the sluice and Fetch together, and
-with the host allowed. That last one proves that the way exists; what then does not arrive is listed apart.
+with the host allowed. That last one proves that the way exists; what then does not arrive is listed apart. All of them
+once more with a profile: scripts/afar.
 """
 
 import asyncio
@@ -97,9 +98,7 @@ HOW = [
     "the sluice alone",
     "Fetch too",
     "allowed",
-    "profile, the sluice alone",
-    "profile, Fetch too",
-    "profile, allowed",
+    *(pytest.param(f"profile, {how}", marks=pytest.mark.afar) for how in ("the sluice alone", "Fetch too", "allowed")),
 ]
 
 

@@ -294,7 +294,8 @@ async def test_the_picker(here: Here, chrome: OwnChrome, panel: Dashboard, guest
     assert tab
     page = await chrome.page(tab.target_id)
     await brought_to_front(chrome, page)
-    await panel.page.until("document.querySelector('.picker') && !document.querySelector('.picker').hidden")
+    await panel.sees(site.origin.removeprefix("http://"), "[aria-label='This page']")  # not the session's empty tab
+    await panel.page.until("!document.querySelector('.picker').hidden")
     await panel.press("Pick an element")
     await page.until("[...document.documentElement.children].at(-1).style.cursor === 'crosshair'")
     box = await page.js("JSON.parse(JSON.stringify(document.querySelector('h1').getBoundingClientRect()))")

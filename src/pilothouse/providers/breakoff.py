@@ -14,7 +14,8 @@ SET_UP: tuple[tuple[str, bytes], ...] = (
     # A page's own `debugger` statements do nothing then; a pause that we ask for still works (M).
     ("Debugger.setBreakpointsActive", b'{"active":false}'),
 )
-PAUSE_S = 1.0  # later, nobody knows what runs there
+PAUSE_S = 0.5  # later, nobody knows what runs there: a browser that stood still runs the next call by then
+GO_ON_S = 10.0  # whatever happens, a page must not be left standing still
 HUNG_S = 0.3  # in which script that does not end is paused; what pauses later has only just begun
 _END = msgspec.Raw(b'{"terminateOnResume":true}')
 _GO_ON = msgspec.Raw(b"{}")
@@ -41,13 +42,13 @@ class BreakOff:
         """Nothing ran. The pause still waits for the next script: one of ours takes it."""
         if session in self._asked:
             self._asked.discard(session)
-            self._post(session, "Runtime.evaluate", _NOTHING, PAUSE_S, _ignore)
+            self._post(session, "Runtime.evaluate", _NOTHING, GO_ON_S, _ignore)
 
     def paused(self, session: str) -> None:
         """Nobody is to find a page standing still, whoever stopped it."""
         is_meant = session in self._asked
         self._asked.discard(session)
-        self._post(session, "Debugger.resume", _END if is_meant else _GO_ON, PAUSE_S, _ignore)
+        self._post(session, "Debugger.resume", _END if is_meant else _GO_ON, GO_ON_S, _ignore)
 
     def forget(self, session: str) -> None:
         self._asked.discard(session)

@@ -10,7 +10,7 @@ from tests.server import PageServer
 
 pytestmark = promise("A09", "A04")
 
-RUNS = range(int(os.environ.get("FLOW_RUNS", "3")))
+RUNS = range(int(os.environ.get("FLOW_RUNS", "2")))
 
 
 def check_todo(agent: Agent, url: str) -> None:

@@ -316,7 +316,7 @@ async def test_a_new_page_is_not_served_by_the_list_of_the_one_before(view: ByHa
     """Its first request may be stopped before the browser has told that it is there."""
     view.become(["a.test", "b.test"], resources={"a.test": ["cdn.test"], "b.test": ["other.test"]})
     async with Trap() as trap:
-        for number in range(20):
+        for number in range(10):
             await one.call("navigate", url=at(site, "a.test", f"small.html?{number}"))
             body = f"<script src=http://cdn.test:{trap.port}/></script><p>{number}"
             await one.call("navigate", url=site.inline(body).replace("127.0.0.1", "b.test"))

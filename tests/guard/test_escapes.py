@@ -1,15 +1,15 @@
 """A page tries every way out to a host that the policy denies: nothing arrives there, not even a connection.
 
-Each way is tried three times in a real browser: held by the sluice alone, held by the sluice and Fetch together, and
-with the host allowed. That last one proves that the way exists; what then does not arrive is listed apart. All of them
-once more with a profile: scripts/afar.
+Each way is tried in a real browser, held by the sluice alone, and by the sluice and Fetch together. scripts/afar tries
+them with a profile too, and with the host allowed: that proves that the way exists, and is Chrome's business; what does
+not arrive then is listed apart.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
@@ -94,22 +94,21 @@ async def holding(how: str, home: Path, chrome: str = "") -> AsyncIterator[Held]
     await house.close()
 
 
-HOW = [
-    "the sluice alone",
-    "Fetch too",
-    "allowed",
-    *(pytest.param(f"profile, {how}", marks=pytest.mark.afar) for how in ("the sluice alone", "Fetch too", "allowed")),
-]
+def afar(*how: str) -> list[Any]:
+    return [pytest.param(one, marks=pytest.mark.afar) for one in how]
 
 
-@pytest.fixture(params=HOW)
+HELD = ["the sluice alone", "Fetch too"]
+
+
+@pytest.fixture(params=[*HELD, *afar("allowed", *(f"profile, {how}" for how in (*HELD, "allowed")))])
 async def held(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Held]:
     """With a profile in all of Chromium; without in its engine alone, at a third of the work."""
     async with holding(request.param, tmp_path, "" if "profile" in request.param else ENGINE) as one:
         yield one
 
 
-@pytest.fixture(params=["the sluice alone", "Fetch too", "profile, allowed"])
+@pytest.fixture(params=[*HELD, *afar("profile, allowed")])
 async def held_whole(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Held]:
     """All of Chromium: the engine alone has no windows, prefetches nothing, and never ends its search for a way by UDP."""
     async with holding(request.param, tmp_path) as one:

@@ -190,24 +190,25 @@ async def test_events_become_requests(world: World):
 @pytest.mark.parametrize(
     ("filters", "found"),
     [
-        ({}, "01234"),
+        ({}, "012345"),
         ({"url_pattern": r"/p[12]$"}, "12"),
-        ({"method": ["post"]}, "13"),
-        ({"method": ["GET", "POST"]}, "01234"),
-        ({"status_min": 201}, "123"),
+        ({"method": ["post"]}, "135"),
+        ({"method": ["GET", "POST"]}, "012345"),
+        ({"status_min": 201}, "1235"),  # the last failed without an answer, which is worse than any status
         ({"status_min": 201, "status_max": 202}, "12"),
-        ({"since": 1003}, "34"),
-        ({"limit": 2}, "34"),
+        ({"since": 1003}, "345"),
+        ({"limit": 2}, "45"),
         ({"status_max": 200}, "0"),
     ],
 )
 async def test_every_filter_of_the_network(world: World, filters: dict[str, Any], found: str):
     browser, token, handle = offered(world)
-    for number in range(5):
+    for number in range(6):
         method = "POST" if number % 2 else "GET"
         browser.asks(token, number, "request", method=method, url=f"http://x.test/p{number}")
         if number < 4:
             browser.asks(token, number, "response", status=200 + number)
+    browser.asks(token, 5, "failed", error="net::ERR_CONNECTION_REFUSED")
     assert "".join(one.request_id for one in await requests(world, handle, **filters)) == found
 
 

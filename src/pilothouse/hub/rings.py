@@ -128,14 +128,20 @@ def request_filter(filters: NetworkFilters) -> Callable[[NetworkRequest], bool]:
     by_status = filters.status_min > 0 or filters.status_max < 999
 
     def fits(one: NetworkRequest) -> bool:
+        status = _worst(one)
         return (
             one.timestamp >= filters.since
             and (not methods or not one.method or one.method.upper() in methods)  # unknown: it may be one of them
-            and (not by_status or (one.status is not None and filters.status_min <= one.status <= filters.status_max))
+            and (not by_status or (status is not None and filters.status_min <= status <= filters.status_max))
             and found(one.url)
         )
 
     return fits
+
+
+def _worst(one: NetworkRequest) -> int | None:
+    """A request that failed without an answer is worse than any status, and found by whoever looks for errors."""
+    return 999 if one.error and one.status is None else one.status
 
 
 def entry_filter(filters: ConsoleFilters) -> Callable[[ConsoleEntry], bool]:

@@ -109,6 +109,34 @@ async def test_requests_to_a_host_that_may_not_be_read_are_left_out(hubbed: Hubb
         hubbed.here.gate._policy.replace(read_rules('[[rules]]\nhost = "bank.test"\nread = false\n'))
         told = await call(hubbed, "browser_debug_get_network", token=handle)
         assert [one["url"] for one in told["data"]["requests"]] == ["http://x.test/", "blob:http://bank.test/1"]
+        # They take nothing of the limit: whoever asks for two gets two, where there are two that may be told.
+        told = await call(hubbed, "browser_debug_get_network", token=handle, limit=2)
+        assert [one["url"] for one in told["data"]["requests"]] == ["http://x.test/", "blob:http://bank.test/1"]
+        assert not told["data"]["more"]
+
+
+async def test_what_the_limit_leaves_out_is_told(hubbed: Hubbed):
+    hubbed.here.decide = lambda question: ALLOW
+    async with hubbed.browser() as browser:
+        token = await announce(browser, hubbed, "mine")
+        for number in range(3):
+            data = {"request_id": str(number), "timestamp": number, "method": "GET", "url": f"http://x.test/{number}"}
+            said = {"type": "browser_debug_network_event", "token": token, "event": "request", "data": data}
+            entry = {"timestamp": number, "level": "log", "message": f"line {number}"}
+            await browser.send(json.dumps(said))
+            await browser.send(json.dumps({"type": "browser_debug_console_event", "token": token, "entry": entry}))
+        await browser.send('{"type":"alive"}')
+        await browser.recv()
+        handle = (await call(hubbed, "browser_debug_list_tabs"))["data"]["tabs"][0]["token"]
+        for tool, what in (("browser_debug_get_network", "requests"), ("browser_debug_get_console", "entries")):
+            told = await call(hubbed, tool, token=handle, limit=2)
+            assert [one["timestamp"] for one in told["data"][what]] == [1, 2]
+            assert told["data"]["more"]
+            assert "; there are older ones: raise limit" in told["metadata"]["text"]
+            told = await call(hubbed, tool, token=handle, limit=3)
+            assert len(told["data"][what]) == 3
+            assert not told["data"]["more"]
+            assert "older" not in told["metadata"]["text"]
 
 
 async def test_who_follows_is_judged_again(hubbed: Hubbed, monkeypatch: pytest.MonkeyPatch):

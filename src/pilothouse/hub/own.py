@@ -9,11 +9,14 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from pilothouse.errors import Failure
 from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, Missed, NetworkFilters, NetworkRequest, TabInfo
 
 _WEB = re.compile(r"(?:http|ws)(s?://[^/?#]*)", re.IGNORECASE)  # what the policy judges; it knows no paths
 RECHECK_S = 1.0  # who follows is judged again this often
+_ALL = 10_000  # more than a hub keeps of a tab
 
 
 class Offers(Protocol):
@@ -39,13 +42,19 @@ class OwnDebug:
     async def tabs(self) -> list[TabInfo]:
         return [one for one in await self._hub.listed(self._user) if not self._forbids(one.url)]
 
-    async def network(self, handle: str, filters: NetworkFilters) -> list[NetworkRequest]:
+    async def network(self, handle: str, filters: NetworkFilters) -> tuple[list[NetworkRequest], bool]:
+        """The newest of those that may be told, and whether there are older ones. What may not is none of the limit."""
         await self._check(handle)
-        return [one for one in await self._hub.network(self._user, handle, filters) if self._may_tell(one)]
+        told = await self._requests(handle, replace(filters, limit=filters.limit + 1))
+        if len(told) > filters.limit and not all(map(self._may_tell, told)):
+            told = await self._requests(handle, replace(filters, limit=_ALL))
+        found = list(filter(self._may_tell, told))
+        return found[-filters.limit :], len(found) > filters.limit
 
-    async def console(self, handle: str, filters: ConsoleFilters) -> list[ConsoleEntry]:
+    async def console(self, handle: str, filters: ConsoleFilters) -> tuple[list[ConsoleEntry], bool]:
         await self._check(handle)
-        return await self._hub.console(self._user, handle, filters)
+        found = await self._hub.console(self._user, handle, replace(filters, limit=filters.limit + 1))
+        return found[-filters.limit :], len(found) > filters.limit
 
     async def followed(self, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry | Missed]:
         """What happens from now on, until the tab is gone or may not be read any more."""
@@ -57,6 +66,9 @@ class OwnDebug:
                 looked_at = time.monotonic()
             if self._may_tell(what):
                 yield what
+
+    async def _requests(self, handle: str, filters: NetworkFilters) -> list[NetworkRequest]:
+        return await self._hub.network(self._user, handle, filters)
 
     def _may_tell(self, what: NetworkRequest | ConsoleEntry | Missed) -> bool:
         """A page may be read whose requests go to a host that may not."""

@@ -1,5 +1,6 @@
 """Debug: tabs that browsers offer through the debug proxy, their requests and their console."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -25,10 +26,12 @@ class Offered(msgspec.Struct):
 
 class Requests(msgspec.Struct):
     requests: list[dict[str, Any]]
+    more: bool
 
 
 class Entries(msgspec.Struct):
     entries: list[dict[str, Any]]
+    more: bool
 
 
 # What it tells lost its secrets in the hub; the handle is called `token`, and would be taken for one.
@@ -53,9 +56,9 @@ async def browser_debug_get_network(
 ) -> Result[Requests]:
     """Requests of an offered tab."""
     filters = NetworkFilters(url_pattern, method, status_min, status_max, since, limit)
-    found = await debug.network(token, filters)
-    data = Requests([msgspec.to_builtins(one) for one in found])
-    return Result(counted(len(found), "request"), data, page="\n".join(map(_request_line, found)))
+    found, more = await debug.network(token, filters)
+    data = Requests([msgspec.to_builtins(one) for one in found], more)
+    return Result(_newest(found, "request", more=more), data, page="\n".join(map(_request_line, found)))
 
 
 @tool(Access.READ, example={"token": "handle", "level": ["error"]})
@@ -68,9 +71,13 @@ async def browser_debug_get_console(
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 50,
 ) -> Result[Entries]:
     """Console of an offered tab."""
-    found = await debug.console(token, ConsoleFilters(level, message_pattern, since, limit))
-    data = Entries([msgspec.to_builtins(one) for one in found])
-    return Result(counted(len(found), "line"), data, page="\n".join(map(_entry_line, found)))
+    found, more = await debug.console(token, ConsoleFilters(level, message_pattern, since, limit))
+    data = Entries([msgspec.to_builtins(one) for one in found], more)
+    return Result(_newest(found, "line", more=more), data, page="\n".join(map(_entry_line, found)))
+
+
+def _newest(found: Sequence[object], noun: str, *, more: bool) -> str:
+    return counted(len(found), noun) + ("; there are older ones: raise limit" if more else "")
 
 
 def _tab_line(one: TabInfo) -> str:

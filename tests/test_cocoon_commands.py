@@ -180,6 +180,27 @@ def test_what_a_running_daemon_does_not_count_is_named(line: CommandLine, app: s
     assert not json.loads(line.text("cocoon", "list", "--json"))["left_out"]
 
 
+def test_a_file_that_counts_for_nothing_is_named(line: CommandLine, app: str):
+    """What is listed is what holds; that the file says something else is told beside it."""
+    line.text("cocoon", "add", "shop", app)
+    file = line.home / "config.toml"
+    text = file.read_text()
+    for more, why in (
+        (f'\n[[cocoons]]\nid = "shop"\ntarget = "{app}"\n', "its id shop is that of no. 1"),
+        ("[[coc", "at end of document"),
+    ):
+        file.write_text(text + more)
+        listed = line.run("cocoon", "list")
+        assert listed.stdout.startswith("shop  local  ")
+        assert f"users and cocoons stay as they were: {file}: " in listed.stderr
+        assert why in listed.stderr
+        assert why in json.loads(line.text("cocoon", "list", "--json"))["mistake"]
+    file.write_text(text)
+    assert line.run("cocoon", "list").stderr == ""
+    assert json.loads(line.text("cocoon", "list", "--json"))["mistake"] == ""
+    line.text("cocoon", "remove", "shop")
+
+
 def test_the_file_of_a_running_daemon_is_changed_by_that_daemon(line: CommandLine, app: str, tmp_path: Path):
     link = tmp_path / "link.toml"
     link.symlink_to(line.home / "config.toml")

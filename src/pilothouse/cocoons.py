@@ -54,6 +54,7 @@ class Cocoons:
         self._stamp: object = ()
         self._places: dict[str, Place] = {}
         self._left_out: dict[str, str] = {}
+        self._mistake = ""
         self._users: dict[str, str] = {}
         self.on_users: Callable[[str, str], None] = lambda name, change: None  # "added" or "removed"; both: a new key
         self._served = served
@@ -72,6 +73,11 @@ class Cocoons:
         """What in the file does not count, by id, and why."""
         self._refresh()
         return dict(self._left_out)
+
+    def mistake(self) -> str:
+        """Why the file as it is now does not count, and what was there before holds; empty when it does."""
+        self._refresh()
+        return self._mistake
 
     def user_of(self, key: str) -> str | None:
         """Whose key this is. Every hash is compared, so time tells nothing about which one came near."""
@@ -147,13 +153,15 @@ class Cocoons:
         if stamp == self._stamp:
             return
         before = self._users
+        self._mistake = ""
         try:
             config = self._parsed(self.text())
             self._left_out = {}
             self._places = {one.id: self._place(one) for one in config.cocoons if self._usable(one, config)}
             self._users = {one.name: one.key_sha256 for one in config.users if one.key_sha256}
         except Failure as failure:
-            self._on_mistake(f"users and cocoons stay as they were: {failure}")
+            self._mistake = f"users and cocoons stay as they were: {failure}"
+            self._on_mistake(self._mistake)
         self._stamp = stamp
         for name, change in _changes(before, self._users):
             self.on_users(name, change)
@@ -190,7 +198,8 @@ def shown(place: Place) -> dict[str, Any]:
 
 def listed(cocoons: Cocoons) -> dict[str, Any]:
     left_out = [{"id": cocoon_id, "why": why} for cocoon_id, why in cocoons.left_out().items()]
-    return {"cocoons": [shown(one) for one in cocoons.all()], "left_out": left_out, "proxy": cocoons.proxy.enabled}
+    told = {"cocoons": [shown(one) for one in cocoons.all()], "left_out": left_out, "mistake": cocoons.mistake()}
+    return {**told, "proxy": cocoons.proxy.enabled}
 
 
 def checked_id(text: str) -> str:

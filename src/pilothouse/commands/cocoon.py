@@ -143,11 +143,12 @@ def list_command(place: _Daemon | _File, as_json: bool) -> int:
     """Ids, owners, addresses, targets."""
     told = place.all()
     if as_json:
-        click.echo(json.dumps({key: told[key] for key in ("cocoons", "left_out")}))
+        click.echo(json.dumps({key: told[key] for key in ("cocoons", "left_out", "mistake")}))
         return 0
     click.echo("\n".join(map(_line, told["cocoons"])) or "no cocoons; `pilothouse cocoon add ID TARGET` adds one")
     for one in told["left_out"]:
         _remark(f"the cocoon {one['id']} does not count: {person.plain(one['why'])}")
+    _remark(person.plain(told["mistake"]))
     _remark(place.remark())
     return 0
 

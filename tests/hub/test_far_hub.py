@@ -406,6 +406,9 @@ async def test_who_may_not_come_in(town: Town):
         await FarHub(town.url.removesuffix("signaling") + "nowhere", town.keys["ann"]).listed("")
     assert "ends with /signaling" in elsewhere.value.suggestions[0]
     assert "allowed_hosts" in FarHub("wss://hub.test/signaling", "x")._refusal(421).suggestions[0]
+    assert "ends with /signaling" in FarHub("wss://hub.test/", "x")._refusal(404).suggestions[0]
+    with pytest.raises(Failure, match="asks for a key"):
+        await FarHub(town.url, "").listed("")
     async with httpx.AsyncClient() as client:
         url = town.url.replace("ws:", "http:").removesuffix("/signaling")
         assert (await client.get(f"{url}/health")).json() == {"ok": True}
@@ -427,8 +430,9 @@ async def test_wss_through_a_proxy_that_speaks_tls(town: Town, tmp_path: Path, m
         with pytest.raises(Failure, match="421"):
             await FarHub(f"wss://127.0.0.1:{port}/signaling", town.keys["ann"]).listed("")
         monkeypatch.delenv("SSL_CERT_FILE")
-        with pytest.raises(Failure, match="cannot be reached"):  # nobody vouches for that certificate
+        with pytest.raises(Failure, match=r"certificate of the hub at .* is not good here: ") as unknown:
             await FarHub(f"wss://localhost:{port}/signaling", town.keys["ann"]).listed("")
+        assert "SSL_CERT_FILE" in unknown.value.suggestions[0]
 
 
 @contextlib.asynccontextmanager

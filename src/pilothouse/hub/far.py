@@ -6,6 +6,7 @@ follower has a line of its own. No question waits longer than its deadline.
 
 import asyncio
 import itertools
+import ssl
 from collections.abc import AsyncGenerator
 
 import msgspec
@@ -41,6 +42,7 @@ MAX_ANSWER = 64 * 1024 * 1024
 _KEY_IS_OVER = 4401
 _NOT_ITS_NAME = 421
 _PATH = "/signaling"
+_ITS_END = f"the address of a hub ends with {_PATH}, unless its front says otherwise"
 
 
 class FarHub:
@@ -128,16 +130,19 @@ class FarHub:
             )
         except InvalidStatus as refused:
             raise self._refusal(refused.response.status_code) from None
+        except ssl.SSLCertVerificationError as error:
+            why = f"the certificate of the hub at {self._url} is not good here: {error.verify_message}"
+            raise _away(why, "for one of your own, start the daemon with SSL_CERT_FILE set to it") from None
         except (OSError, TimeoutError, WebSocketException, ValueError) as error:
             raise _away(f"the hub at {self._url} cannot be reached: {str(error)[:200]}") from None
 
     def _refusal(self, status: int) -> Failure:
         why = f"the hub at {self._url} answers with {status}"
         if status in (401, 403):
-            return _unknown_key(elsewhere=not self._url.endswith(_PATH))
+            return _unknown_key(has_key=bool(self._key), elsewhere=not self._url.endswith(_PATH))
         if status == _NOT_ITS_NAME:
             return _away(why, "is the name in hub.url among server.allowed_hosts of the hub's config.toml?")
-        return _away(why)
+        return _away(why) if self._url.endswith(_PATH) else _away(why, _ITS_END)
 
     async def _read(self, line: ClientConnection) -> None:
         """Until it breaks; then nobody waits for what cannot come."""
@@ -178,12 +183,13 @@ def _failure(told: HubError) -> Failure:
     return Failure(code if code in CODES else "system", str(told.error.get("message"))[:500], suggestions=hints)
 
 
-def _unknown_key(*, elsewhere: bool = False) -> Failure:
+def _unknown_key(*, has_key: bool = True, elsewhere: bool = False) -> Failure:
     """`elsewhere`: the address may be no hub's at all."""
     hints = ["hub.key in config.toml, or PILOTHOUSE_HUB_KEY; `pilothouse user add` makes one there"]
     if elsewhere:
-        hints.insert(0, f"the address of a hub ends with {_PATH}, unless its front says otherwise")
-    return Failure("unauthorized", "the hub does not know this key", suggestions=hints)
+        hints.insert(0, _ITS_END)
+    told = "the hub does not know this key" if has_key else "the hub asks for a key"
+    return Failure("unauthorized", told, suggestions=hints)
 
 
 def _away(why: str, hint: str = "is it running, and is hub.url in config.toml right?") -> Failure:

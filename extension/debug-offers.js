@@ -22,7 +22,7 @@ const quiet = new Set();
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let leaving;
 let isAway = false;
-/** @type {{url: string, why: string} | null} */
+/** @type {{url: string, why: string, next: string} | null} */
 let refusal = null;
 
 line.listen({ isBusy: () => offers.size > 0, onReady, onMessage, onLost });
@@ -156,15 +156,16 @@ function onMessage({ type, token, request_id, filters, ...told }) {
 /** @param {Live} one @param {any} told */
 function accepted(one, { ticket, response_body_max_size }) {
   const isFirst = !one.ticket;
+  if (refusal?.url === one.url) refusal = null;
   Object.assign(one, { ticket, accepted: true, bodyMax: Math.min(response_body_max_size, bodyMax()) });
   remember();
   update(one); // it may have moved meanwhile
   if (isFirst) one.diary.tellAll();
 }
 
-/** @param {number} tabId @param {Live} one @param {{message?: string}} [error] */
+/** @param {number} tabId @param {Live} one @param {{message?: string, suggestions?: string[]}} [error] */
 function refused(tabId, { url }, error) {
-  refusal = { url, why: error?.message ?? '' };
+  refusal = { url, why: error?.message ?? '', next: (error?.suggestions ?? []).join('; ') };
   offers.delete(tabId);
   remember();
   if (!coming.has(tabId)) void release(tabId);

@@ -21,7 +21,7 @@ async function show() {
     return line;
   });
   part('offered').replaceChildren(...lines);
-  part('refused').textContent = told.refused ? `Not offered: ${told.refused.url}: ${told.refused.why}`.slice(0, 500) : '';
+  part('refused').textContent = told.refused ? wordsForRefusal(told.refused) : '';
   part('allow').hidden = told.allowed;
   part('allow').textContent = `See pages of ${told.proxy}`;
   part('allow').onclick = () => chrome.permissions.request({ origins: told.origins }).then(show);
@@ -31,6 +31,11 @@ async function show() {
 function wordsFor({ proxy, allowed, offered }) {
   if (!allowed) return `Connected. Chrome does not let us see pages of ${proxy} yet.`;
   return `Connected. Pages of ${proxy} are offered for inspection: ${offered.length} now.`;
+}
+
+/** @param {{url: string, why: string, next: string}} refused */
+function wordsForRefusal({ url, why, next }) {
+  return `Not offered: ${url.slice(0, 200)}: ${why}${next ? ` (${next})` : ''}`.slice(0, 700);
 }
 
 /** @param {SubmitEvent} event */

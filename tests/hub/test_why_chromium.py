@@ -65,6 +65,23 @@ async def test_each_cause_has_its_words_and_its_next_step(town: Town):
             await says(page, f"127.0.0.1:{port} does not speak as a hub", "one of both is older")
 
 
+async def test_a_page_that_the_hub_refuses(town: Town):
+    """It is named with the next step, until it is offered."""
+    async with viewer() as browser, options(browser) as page:
+        await browser.save(page, town.url, town.keys["ben"])
+        await says(page, "Connected.", "")
+        url = f"{town.proxy.origin('anns')}/quiet"
+        shown = await browser.chrome.open(url)
+        refused = "document.getElementById('refused').textContent"
+        step = "(`pilothouse cocoon list` on the hub's machine says who owns which)"
+        await page.until(f'{refused} === "Not offered: {url}: this user owns no such cocoon {step}"')
+        text = town.proxy.file.read_text()
+        town.proxy.file.write_text(text.replace('owner = "ann"', 'owner = "ben"'))
+        await browser.chrome.go(shown, url)
+        await says(page, "are offered for inspection: 1 now.", "")
+        await page.until(f"{refused} === ''")
+
+
 async def test_a_certificate_that_nobody_vouches_for(town: Town, tmp_path: Path):
     async with viewer() as browser, options(browser) as page, tls_proxy(tmp_path, lambda: town.port) as port:
         await browser.save(page, f"wss://localhost:{port}/signaling", town.keys["ann"])

@@ -175,7 +175,8 @@ def _refused(why: str) -> Failure:
 
 
 def not_valid() -> Failure:
-    return Failure("denied", "the debug token is not valid (any more)", suggestions=["reload the page"])
+    hints = ["reload the page", "if that does not help: do proxy and hub have the same HIVE_SECRET, and the same time?"]
+    return Failure("denied", "the debug token is not valid (any more)", suggestions=hints)
 
 
 def _text(raw: bytes) -> str:

@@ -144,7 +144,8 @@ class Hub:
     def _owned(self, user: str, cocoon: str) -> Place:
         place = self._cocoons.find(cocoon)
         if place is None or place.owner != user:
-            raise Failure("denied", "this user owns no such cocoon", suggestions=["`pilothouse cocoon list`"])
+            hint = "`pilothouse cocoon list` on the hub's machine says who owns which"
+            raise Failure("denied", "this user owns no such cocoon", suggestions=[hint])
         return place
 
     def _check_page(self, said: TabAvailable, cocoon: str, path: str | None) -> None:

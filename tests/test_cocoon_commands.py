@@ -167,7 +167,7 @@ def test_without_a_daemon_the_file_is_changed_and_none_is_started(alone: Command
     assert alone.text("log", "verify")
 
 
-def test_what_a_running_daemon_does_not_count_is_named(line: CommandLine, app: str):
+def test_what_a_running_daemon_does_not_count_is_named(line: CommandLine, port: int):
     file = line.home / "config.toml"
     text = file.read_text()
     file.write_text(f'{text}\n[[cocoons]]\nid = "blog"\n')
@@ -176,6 +176,8 @@ def test_what_a_running_daemon_does_not_count_is_named(line: CommandLine, app: s
     assert "the cocoon blog does not count: a cocoon needs a target" in listed.stderr
     told = json.loads(line.text("cocoon", "list", "--json"))
     assert [one["id"] for one in told["left_out"]] == ["blog"]
+    status, _, body = fetch(port, "blog.localhost")
+    assert (status, b"the cocoon blog does not count" in body, b"cocoon add" in body) == (404, True, False)
     assert line.text("cocoon", "remove", "blog") == "blog is removed\n"
     assert not json.loads(line.text("cocoon", "list", "--json"))["left_out"]
 

@@ -89,13 +89,13 @@ class Passing:
             return self._visit(scope, label, path, rest + query, b"/proxy/" + found[1], host)
         place = self._cocoons.find(label)
         if place is None:
-            raise _unknown(label)
+            raise self._unknown(label)
         raise Redirect(place.origin.encode() + rest + query)
 
     def _visit(self, scope: Scope, label: str, path: bytes, inner: bytes, prefix: bytes, host: str) -> Visit:
         place = self._cocoons.find(label)
         if place is None:
-            raise _unknown(label)
+            raise self._unknown(label)
         scheme = "https" if self._cocoons.proxy.https else "http"
         origin = f"{scheme}://{host}" if host else place.origin
         client = scope["client"][0] if scope.get("client") else "unknown"
@@ -110,6 +110,13 @@ class Passing:
             trusts_forwarded=self._cocoons.proxy.https,
             headers=scope["headers"],
         )
+
+    def _unknown(self, label: str) -> Failure:
+        if label in self._cocoons.left_out():  # it is in the file: adding it is no way out
+            hint = "`pilothouse cocoon list` says why"
+            return Failure("not_found", f"the cocoon {label} does not count", suggestions=[hint])
+        hint = f"pilothouse cocoon add {label} http://127.0.0.1:3000" if label.isascii() else "pilothouse cocoon list"
+        return Failure("not_found", f"there is no cocoon {label[:63]!r}", suggestions=[hint])
 
     def _ports(self) -> set[str]:
         proxy = self._cocoons.proxy
@@ -225,11 +232,6 @@ async def _upload(receive: Receive, line: Line, *, chunked: bool, has_body: bool
 def _split(host: str) -> tuple[str, str]:
     name, colon, port = host.rpartition(":")
     return (name, port) if colon and not port.endswith("]") else (host, "")
-
-
-def _unknown(label: str) -> Failure:
-    hint = f"pilothouse cocoon add {label} http://127.0.0.1:3000" if label.isascii() else "pilothouse cocoon list"
-    return Failure("not_found", f"there is no cocoon {label[:63]!r}", suggestions=[hint])
 
 
 def _broken(visit: Visit, lost: Lost) -> Failure:

@@ -82,7 +82,9 @@ async def test_what_the_policy_forbids_is_not_told(hubbed: Hubbed, rules: str):
         await announce(browser, hubbed, "mine")
         handle = (await call(hubbed, "browser_debug_list_tabs"))["data"]["tabs"][0]["token"]
         hubbed.here.gate._policy.replace(read_rules(rules))
-        assert (await call(hubbed, "browser_debug_list_tabs"))["data"]["tabs"] == []
+        told = await call(hubbed, "browser_debug_list_tabs")
+        assert told["data"]["tabs"] == []
+        assert told["metadata"]["text"] == "0 tabs; the policy forbids to read 1 more"
         for tool in ("browser_debug_get_network", "browser_debug_get_console"):
             assert (await call(hubbed, tool, token=handle))["error"]["code"] == "denied"
 
@@ -144,7 +146,7 @@ async def test_who_follows_is_judged_again(hubbed: Hubbed, monkeypatch: pytest.M
     async with hubbed.browser() as browser:
         token = await announce(browser, hubbed, "mine")
         debug = hubbed.here.gate.offered()
-        followed = debug.followed((await debug.tabs())[0].token)
+        followed = debug.followed((await debug.tabs())[0][0].token)
         first = asyncio.create_task(anext(followed))
         await asyncio.sleep(0)
         for at in (1, 2):

@@ -39,8 +39,11 @@ class OwnDebug:
         self._user = user
         self._forbids = forbids
 
-    async def tabs(self) -> list[TabInfo]:
-        return [one for one in await self._hub.listed(self._user) if not self._forbids(one.url)]
+    async def tabs(self) -> tuple[list[TabInfo], int]:
+        """Those that may be read, and how many others there are."""
+        offered = await self._hub.listed(self._user)
+        found = [one for one in offered if not self._forbids(one.url)]
+        return found, len(offered) - len(found)
 
     async def network(self, handle: str, filters: NetworkFilters) -> tuple[list[NetworkRequest], bool]:
         """The newest of those that may be told, and whether there are older ones. What may not is none of the limit."""

@@ -17,7 +17,10 @@ Regex = Annotated[str, Meta(max_length=1000, description="regular expression")]
 Status = Annotated[int, Meta(ge=0, le=999)]
 Since = Annotated[int, Meta(ge=0, description="epoch ms")]
 LINE_CHARS = 500
-_NONE = "no tab is offered: open a page of a cocoon in a browser that is paired, or that knows the hub"
+_NONE = (
+    "no tab is offered: open a page of a cocoon (`pilothouse cocoon list` has the addresses) in a browser that is "
+    "paired, or that knows the hub"
+)
 
 
 class Offered(msgspec.Struct):
@@ -38,8 +41,9 @@ class Entries(msgspec.Struct):
 @tool(Access.READ, example={}, reveals=True)
 async def browser_debug_list_tabs(debug: OwnDebug) -> Result[Offered]:
     """Tabs open for inspection through the debug proxy."""
-    tabs = await debug.tabs()
-    text = counted(len(tabs), "tab") if tabs else _NONE
+    tabs, forbidden = await debug.tabs()
+    text = counted(len(tabs), "tab") if tabs or forbidden else _NONE
+    text += f"; the policy forbids to read {forbidden} more" if forbidden else ""
     return Result(text, Offered([msgspec.to_builtins(one) for one in tabs]), page="\n".join(map(_tab_line, tabs)))
 
 

@@ -3,6 +3,10 @@
 import { fault, recallSettings, settings } from './debug-settings.js';
 
 const LOOK_MS = 1_000;
+const STOPPED = {
+  words: 'Connected. Everything is stopped in this browser: no page is offered.',
+  next: 'Press “Allow again” in the popup, and reload the page.',
+};
 const KEY = /^[\w.~-]*$/;
 
 /** @param {string} id @returns {any} */
@@ -12,7 +16,7 @@ function part(id) {
 
 async function show() {
   const told = await chrome.runtime.sendMessage({ type: 'debug' });
-  const { words, next } = told.why ?? { words: wordsFor(told), next: '' };
+  const { words, next } = told.why ?? (told.stopped ? STOPPED : { words: wordsFor(told), next: '' });
   part('words').textContent = words;
   part('next').textContent = next;
   const lines = told.offered.map((/** @type {{url: string, title: string}} */ one) => {

@@ -1,6 +1,6 @@
 // Pages of the debug proxy are offered to the hub, and what happens in them is told: how that begins, and how it ends.
 
-import { current } from './memory.js';
+import { current, kept } from './memory.js';
 import { diaryOf } from './debug-arrival.js';
 import * as held from './debug-hold.js';
 import * as line from './debug-line.js';
@@ -38,7 +38,8 @@ export async function status() {
   const offered = [...offers.values()].map(({ url, title }) => ({ url, title }));
   const why = line.isReady() ? null : await whyNot();
   const connected = line.isReady(); // by now
-  return { connected, why: connected ? null : why, proxy, origins, allowed, offered, refused: lastRefusal() };
+  const told = { connected, why: connected ? null : why, stopped: !!kept.stopped, proxy, origins, allowed, offered };
+  return { ...told, refused: lastRefusal() };
 }
 
 /** @param {number} tabId */

@@ -121,6 +121,19 @@ async def test_a_pairing_that_is_over(home: Path):
         )
 
 
+async def test_everything_is_stopped(home: Path):
+    """As Cancel on Chrome's bar does it too: the hub answers, and no page is offered any more."""
+    async with staged(home) as stage, options(stage.person) as page:
+        shown, _ = await stage.show("/quiet")
+        await stage.person.chrome.tell(stage.person.popup, "stop")
+        await says(
+            page, "Everything is stopped in this browser: no page is offered.", "Press “Allow again” in the popup"
+        )
+        await stage.person.chrome.tell(stage.person.popup, "allow")
+        await stage.person.chrome.go(shown, stage.url("/quiet"))
+        await says(page, "are offered for inspection: 1 now.", "")
+
+
 async def test_a_line_that_stood_and_was_closed_says_nothing_of_the_key():
     """As a hub does it to a browser that does not read."""
     lines: list[ServerConnection] = []

@@ -84,9 +84,16 @@ export function committed({ tabId, frameId, url, documentId, documentLifecycle }
   } else if (!one && !offers.has(tabId)) void release(tabId);
 }
 
-/** It did not come to a new page. @param {{tabId: number, frameId: number}} details */
-export function stayed({ tabId, frameId }) {
-  if (frameId === 0 && !coming.get(tabId)?.requestId) giveUp(tabId);
+/** It did not come to a new page, or to one of Chrome's own that says what failed.
+ * @param {{tabId: number, frameId: number}} details */
+export async function stayed({ tabId, frameId }) {
+  if (frameId !== 0) return;
+  if (!coming.get(tabId)?.requestId) giveUp(tabId);
+  const one = offers.get(tabId);
+  const page = one && (await chrome.webNavigation.getFrame({ tabId, frameId }).catch(() => null));
+  if (!one || !page || page.documentId === one.documentId || offers.get(tabId) !== one) return;
+  leave(tabId);
+  if (!coming.has(tabId)) void release(tabId);
 }
 
 /** Its load is over. @param {{tabId: number, frameId: number, documentId: string}} details */

@@ -197,6 +197,17 @@ async def test_pages_without_a_token_are_let_go(stage: Stage):
     assert not stage.hub.tabs("local")
 
 
+async def test_a_page_that_was_left_for_one_of_chromes_own_is_not_offered(stage: Stage):
+    """Where nobody answers, Chrome shows a page that says so: nobody is to take it for the one before."""
+    page, tab = await stage.show("/quiet")
+    await page.channel.send("Page.navigate", url=stage.url("/empty"))
+    await page.js("console.log('still here')")
+    await stage.printed(tab, "still here")
+    await page.channel.send("Page.navigate", url="http://shop.localhost:9/")
+    await stage.until(lambda: not stage.hub.tabs("local"), "it is gone with its page")
+    await stage.until_held(0)
+
+
 async def test_stop_everything_ends_the_offer_too(stage: Stage):
     _page, _ = await stage.show("/quiet")
     await stage.person.chrome.tell(stage.person.popup, "stop")

@@ -77,6 +77,7 @@ class Shop(App):
             Route(
                 "/quiet", lambda request: HTMLResponse("<!doctype html><title>Quiet</title><link rel=icon href=data:,>")
             ),
+            Route("/empty", lambda request: Response(status_code=204)),
             Route("/health", lambda request: HTMLResponse("<!doctype html><title>Health</title>")),
             Route("/app.js", lambda request: Response("console.info('app')", media_type="text/javascript")),
             Route("/api/items", self._items, methods=["POST"]),

@@ -94,8 +94,8 @@ def test_what_cannot_be_added_says_why(line: CommandLine, app: str, port: int):
     for arguments, told in (
         (("Shop", app), "no id of a cocoon"),
         (("a.b", app), "no id of a cocoon"),
-        (("shop", "ftp://x"), "target"),
-        (("shop", "http://user:pass@host"), "target"),
+        (("shop", "ftp://x"), "pilothouse: target: it has to be http://127.0.0.1:3000 or https://host"),
+        (("shop", "http://user:pass@host"), "pilothouse: target: it has to be "),
         (("shop", "http://169.254.169.254"), "metadata"),
         (("shop", daemon["url"]), "Pilothouse itself"),
         (("shop", f"http://localhost:{port}"), "Pilothouse itself"),

@@ -119,7 +119,12 @@ class Cocoons:
             raise Failure("bad_request", f"there is a cocoon {values['id']} already", suggestions=[hint])
         entry = {key: value for key, value in values.items() if value not in ("", None)}
         new = with_entry(text, "cocoons", entry, str(self._file))
-        self._check(self._parsed(new).cocoons[-1], known)
+        try:
+            added = self._parsed(new).cocoons[-1]
+        except Failure as failure:  # the file was read above: the mistake is in what was given, which is in no file
+            place = f"{self._file}: cocoons no. {len(known.cocoons) + 1}: "
+            raise Failure(failure.code, failure.message.removeprefix(place)) from None
+        self._check(added, known)
         return new
 
     def without(self, text: str, cocoon_id: str) -> str:

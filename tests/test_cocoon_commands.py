@@ -355,3 +355,21 @@ def test_wrong_usage_of_browser_debug_says_what_is_right(line: CommandLine, word
     assert hint in wrong.stderr
     as_json = json.loads(line.run("browser-debug", *words, "--json").stdout)["error"]
     assert told in as_json["message"]
+
+
+@pytest.mark.parametrize("more", [[], ["--follow"]])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["network", "h", "--status-min", "1000"], "browser-debug network: --status-min: expected `int` <= 999"),
+        (["console", "h", "--limit", "0"], "browser-debug console: --limit: expected `int` >= 1"),
+        (["console", "h" * 65], "browser-debug console: HANDLE: expected `str` of length <= 64"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_told_by_the_name_it_was_typed_under(
+    line: CommandLine, words: list[str], told: str, more: list[str]
+):
+    wrong = line.run("browser-debug", *words, *more)
+    hint = f"- Try 'pilothouse browser-debug {words[0]} --help'."
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == f"bad_request: {told}\n{hint}\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pilothouse.commands.hints import in_commands
+from pilothouse.commands.hints import answered, in_commands
 from tests.promises import promise
 
 pytestmark = promise("E08", "C08")
@@ -28,3 +28,17 @@ def test_a_call_is_shown_as_a_command(hint: str, typed: str):
 def test_what_a_page_says_stays():
     said = "not_found: no\n- do: find it\n<page>\n- handle_dialog(accept=true)"
     assert in_commands(said, ["do: find it"], TOOLS) == said
+
+
+def test_what_a_schema_calls_a_place_is_told_as_it_was_typed():
+    tool = {"name": "open_page", "parameters": [{"name": "view_port", "kind": "object"}]}
+    message = "open_page: Expected `int`, got `str` - at `$.view_port.width`"
+    steps = ["view_port takes width, height", "open_page takes view_port?"]
+    text = "\n- ".join([f"bad_request: {message}", *steps])
+    error = {"code": "bad_request", "message": message, "suggestions": steps}
+    told = answered({"text": text, "data": {"error": error}}, tool, {"tools": [tool]})["text"]
+    assert told.splitlines() == [
+        "bad_request: open-page: --view-port.width: expected `int`, got `str`",
+        "- --view-port takes width, height",
+        "- Try 'pilothouse open-page --help'.",
+    ]

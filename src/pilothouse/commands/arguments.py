@@ -93,7 +93,7 @@ class _Reading:
         elif parameter is None:
             self._own(name, written, (equals, text), rest)
         elif parameter["kind"] == "boolean":
-            self.args[parameter["name"]] = _boolean(written, text) if equals else True
+            self.args[parameter["name"]] = _boolean(f"--{written}", text) if equals else True
         else:
             self._give(parameter, text if equals else _next(written, rest), split=True)
 
@@ -106,7 +106,7 @@ class _Reading:
     def _own(self, name: str, written: str, value: tuple[str, str], rest: Any) -> None:
         equals, text = value
         if name in ("help", "json"):
-            setattr(self.flags, name, _boolean(written, text) if equals else True)
+            setattr(self.flags, name, _boolean(f"--{written}", text) if equals else True)
         elif name == "output":
             self.flags.output = text if equals else _next(written, rest)
         elif name == "timeout":
@@ -146,7 +146,7 @@ class _Reading:
             items = _items(parameter, text, split=split and name not in PATHS)
             self.args.setdefault(name, []).extend(map(_absolute, items) if name in PATHS else items)
             return
-        value = read_value(parameter, text, name)
+        value = read_value(parameter, text, label(parameter))
         if name in self.args and parameter.get("many"):
             before = self.args[name]
             value = [*(before if isinstance(before, list) else [before]), value]  # pyright: ignore[reportUnknownVariableType]
@@ -158,6 +158,13 @@ class _Reading:
 def word(parameter: Entry) -> str:
     """What people call it: in a usage line, and as an option beside its name."""
     return parameter.get("word", parameter["name"])
+
+
+def label(parameter: Entry) -> str:
+    """How a mistake in it is told: HANDLE, --status-min."""
+    if parameter.get("required") and parameter["kind"] != "boolean":
+        return word(parameter).replace("_", "-").upper()
+    return f"--{parameter['name'].replace('_', '-')}"
 
 
 def positional(tool: Entry) -> list[Entry]:
@@ -212,7 +219,7 @@ def seconds(text: str) -> float:
 
 def _items(parameter: Entry, text: str, *, split: bool) -> list[Any]:
     """One more item, or several as JSON or, for an option, between commas without spaces."""
-    of, name = parameter["of"], parameter["name"]
+    of, name = parameter["of"], label(parameter)
     if of["kind"] not in ("string", "choice"):
         text = _told(text, name)
     if text.lstrip().startswith("["):
@@ -284,7 +291,7 @@ def _next(written: str, rest: Any) -> str:
 
 def _boolean(name: str, text: str) -> bool:
     if text.lower() not in _YES | _NO:
-        raise UsageError(f"--{name}: {text!r} is neither true nor false")
+        raise UsageError(f"{name}: {text[:80]!r} is neither true nor false")
     return text.lower() in _YES
 
 

@@ -38,7 +38,7 @@ def main(arguments: list[str], called: str = "") -> int:
         tool = manifest.find(known, name)
         if tool is None:
             return complain(f"there is no command {name[:80]!r}", _nearest(known, name), show.USAGE)
-        return _run(tool, name, rest, complain, known)
+        return _run(tool, (name, called), rest, complain, known)
     except UsageError as error:
         hint = f"Try 'pilothouse {called or name} --help'."
         return complain(f"{called or name}: {error}", [*error.hints, hint], show.USAGE)
@@ -48,9 +48,12 @@ def main(arguments: list[str], called: str = "") -> int:
         return show.INTERRUPTED
 
 
-def _run(tool: Entry, name: str, arguments: list[str], complain: Callable[[str], int], known: Entry) -> int:
+def _run(
+    tool: Entry, names: tuple[str, str], arguments: list[str], complain: Callable[[str], int], known: Entry
+) -> int:
     from pilothouse.commands import show
 
+    name, called = names
     args, flags = parse(tool, arguments)
     if flags.help:
         from pilothouse.commands.usage import tool_help
@@ -62,10 +65,9 @@ def _run(tool: Entry, name: str, arguments: list[str], complain: Callable[[str],
     if isinstance(answer, str):
         return complain(answer)
     if answer["failed"] and not flags.json:
-        from pilothouse.commands.hints import in_commands
+        from pilothouse.commands.hints import answered
 
-        names = {one["name"] for one in known["tools"]}
-        answer = {**answer, "text": in_commands(answer["text"], answer["data"]["error"]["suggestions"], names)}
+        answer = answered(answer, tool, known, called)
     return show.show(answer, as_json=flags.json, output=flags.output)
 
 

@@ -11,7 +11,7 @@ import sys
 from pilothouse.commands import manifest, show
 from pilothouse.commands.arguments import UsageError, parse, wants_json
 from pilothouse.commands.follow import NobodyReads, write
-from pilothouse.commands.hints import in_commands
+from pilothouse.commands.hints import answered
 from pilothouse.commands.line import Line
 from pilothouse.commands.show import RED, YELLOW, paint
 from pilothouse.home import directory
@@ -53,9 +53,7 @@ def main(tool_name: str, arguments: list[str], called: str) -> int:
     finally:
         line.close()
     if answer["failed"]:
-        names = {one["name"] for one in known["tools"]}
-        text = in_commands(answer["text"], answer["data"]["error"]["suggestions"], names)
-        return show.show({**answer, "text": text}, as_json=flags.json, output="")
+        return show.show(answered(answer, tool, known, called), as_json=flags.json, output="")
     sys.stderr.write(f"pilothouse: {answer['text']}\n")
     return show.OK
 

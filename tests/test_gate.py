@@ -26,3 +26,15 @@ async def test_who_outlived_a_daemon_is_told_with_the_first_answer_whatever_it_i
         assert ("\nsession: s" in first.text) == opens
         assert (first.data.get("session", "")[:1] == "s") == opens
         assert "anew" not in (await agent.ask("click", target="e2")).text
+
+
+@pytest.mark.parametrize("steps", [False, True])
+async def test_a_refusal_has_the_schema_whole_and_what_was_given_masked(house: House, steps: bool):
+    given = {"token": {"password": "hunter2hunter2"}, "limit": "password=hunter2hunter2"}
+    tool = "browser_debug_get_network"
+    async with house.agent() as agent:
+        call = agent.ask("batch", steps=[{"tool": tool, "args": given}]) if steps else agent.ask(tool, **given)
+        answer = await call
+    assert answer.data["error"]["code"] == "bad_request"
+    assert answer.data["error"]["details"]["expected"] == house.gate.registry.find(tool).input_schema
+    assert "hunter2" not in str(answer)

@@ -100,12 +100,20 @@ def failed(visit: Visit, failure: Failure) -> Answer:
     return Answer(
         tool=visit.call.tool,
         text="\n".join(part for part in (text, _wrapped(visit, page)) if part),
-        data=redact_tree(clean_tree(data)),
+        data=_with_schema(redact_tree(clean_tree(data)), failure),
         failed=True,
         status=failure.status,
         session=visit.session.id if visit.session else "",
         tab=visit.tab_name,
     )
+
+
+def _with_schema(data: dict[str, Any], failure: Failure) -> dict[str, Any]:
+    """A schema of ours stays one: an argument that is called `token` is described there, not given."""
+    if schema := failure.details.get("expected"):
+        error = data["error"]
+        return {**data, "error": {**error, "details": {**error["details"], "expected": SHOWN.tree(schema)}}}
+    return data
 
 
 def _honest(visit: Visit, failure: Failure) -> Failure:

@@ -30,7 +30,19 @@ from pilothouse.guard.known import known
 from pilothouse.guard.pairing import ORIGIN
 from pilothouse.hub import far
 from pilothouse.hub.far import FarHub
-from pilothouse.hub.words import ConsoleFilters, NetworkFilters, TabInfo
+from pilothouse.hub.words import (
+    ConsoleData,
+    ConsoleEntry,
+    ConsoleFilters,
+    GetConsole,
+    GetNetwork,
+    ListTabs,
+    NetworkData,
+    NetworkFilters,
+    NetworkRequest,
+    TabInfo,
+    Tabs,
+)
 from pilothouse.users import Users
 from tests import own_chrome
 from tests.command_line import CommandLine
@@ -302,6 +314,28 @@ async def test_who_follows_is_told_what_ended_it(town: Town):
         Users(town.proxy.file).add("ann")  # a new key
         with pytest.raises(Failure, match="does not know this key"):
             await _until_its_end(following)
+
+
+async def test_what_another_hub_left_in_is_taken_out_here(monkeypatch: pytest.MonkeyPatch):
+    secret = "token=hunter2-hunter2"
+    told: dict[type, Any] = {
+        ListTabs: Tabs([TabInfo("h", "b", f"http://x.test/?{secret}", secret, "shop", "shop")]),
+        GetNetwork: NetworkData("1", [NetworkRequest("1", 1, url=f"http://x.test/?{secret}", response_body=secret)]),
+        GetConsole: ConsoleData("1", [ConsoleEntry(1, "log", secret, source=f"http://x.test/?{secret}", line=1)]),
+    }
+
+    async def answered(_: FarHub, asked: Any) -> Any:
+        return told[type(asked)]
+
+    monkeypatch.setattr(FarHub, "_ask", answered)
+    hub = FarHub("ws://x.test/signaling", "key")
+    found = [
+        *await hub.listed(""),
+        *await hub.network("", "h", NetworkFilters()),
+        *await hub.console("", "h", ConsoleFilters()),
+    ]
+    assert str(found).count("token=[redacted]") == 6
+    assert "hunter2" not in str(found)
 
 
 async def test_a_hub_needs_the_secret_of_its_proxies(tmp_path: Path):

@@ -97,6 +97,22 @@ async def test_the_console_goes_on_after_its_past(hubbed: Hubbed):
             assert await shown.end() == (0, "pilothouse: the tab is gone\n")
 
 
+async def test_a_line_reads_the_same_whether_it_is_followed_or_not(hubbed: Hubbed):
+    """What is masked in its address takes nothing of its place along."""
+    hubbed.here.decide = lambda question: ALLOW
+    line = "error: no password=[redacted] (http://x.test/late?token=[redacted]:1)"
+    async with hubbed.browser() as browser:
+        token = await announce(browser, hubbed, "mine")
+        entry = {"timestamp": 1, "level": "error", "message": "no password=hunter2-hunter2", "line": 1}
+        entry["source"] = "http://x.test/late?token=hunter2-hunter2"
+        await browser.send(json.dumps({"type": "browser_debug_console_event", "token": token, "entry": entry}))
+        await heard(browser)
+        for more in ([], ["--follow"]):
+            async with terminal(hubbed, "console", tab_of(hubbed).handle, *more) as shown:
+                shown_lines = [await shown.read() for _ in range(1 if more else 3)]
+                assert line in shown_lines
+
+
 async def test_the_network_goes_on_with_what_fits(hubbed: Hubbed):
     hubbed.here.decide = lambda question: ALLOW
     async with hubbed.browser() as browser:

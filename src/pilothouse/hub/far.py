@@ -14,7 +14,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from pilothouse.errors import CODES, Failure
-from pilothouse.hub.tidy import tidy_entry, tidy_request
+from pilothouse.hub.tidy import tidy_entry, tidy_request, tidy_tab
 from pilothouse.hub.words import (
     ConsoleData,
     ConsoleEntry,
@@ -46,7 +46,8 @@ _ITS_END = f"the address of a hub ends with {_PATH}, unless its front says other
 
 
 class FarHub:
-    """`user` is whoever the key belongs to there: what the callers here are called does not matter."""
+    """`user` is whoever the key belongs to there: what the callers here are called does not matter. That hub is not
+    ours: it may not have cleaned what it tells, and cannot know what is secret here."""
 
     def __init__(self, url: str, key: str) -> None:
         self._url = url
@@ -59,7 +60,7 @@ class FarHub:
 
     async def listed(self, user: str) -> list[TabInfo]:
         told = await self._ask(ListTabs(self._number()))
-        return told.tabs if isinstance(told, Tabs) else []
+        return [tidy_tab(one) for one in told.tabs] if isinstance(told, Tabs) else []
 
     async def address(self, user: str, handle: str) -> str:
         for one in await self.listed(user):
@@ -69,11 +70,11 @@ class FarHub:
 
     async def network(self, user: str, handle: str, filters: NetworkFilters) -> list[NetworkRequest]:
         told = await self._ask(GetNetwork(self._number(), handle, filters))
-        return told.requests if isinstance(told, NetworkData) else []
+        return [tidy_request(one, MAX_ANSWER) for one in told.requests] if isinstance(told, NetworkData) else []
 
     async def console(self, user: str, handle: str, filters: ConsoleFilters) -> list[ConsoleEntry]:
         told = await self._ask(GetConsole(self._number(), handle, filters))
-        return told.entries if isinstance(told, ConsoleData) else []
+        return [tidy_entry(one) for one in told.entries] if isinstance(told, ConsoleData) else []
 
     async def followed(self, user: str, handle: str) -> AsyncGenerator[NetworkRequest | ConsoleEntry | Missed]:
         """Only the hub says that the tab is gone; a line that ends before that is another matter."""
@@ -169,7 +170,6 @@ def _read(frame: str | bytes) -> FromHub | None:
 
 
 def _tidied(told: Followed) -> NetworkRequest | ConsoleEntry | Missed | None:
-    """That hub is not ours: it may not have cleaned what it tells, and cannot know what is secret here."""
     if told.request:
         return tidy_request(told.request, MAX_ANSWER)
     if told.entry:

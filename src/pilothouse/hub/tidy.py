@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from pilothouse.guard.redact import redact_headers, redact_text, redact_tree, redact_url
-from pilothouse.hub.words import ConsoleEntry, NetworkEvent, NetworkRequest
+from pilothouse.hub.words import ConsoleEntry, NetworkEvent, NetworkRequest, TabInfo
 from pilothouse.result import clean, clean_tree
 
 
@@ -56,6 +56,10 @@ def tidy_entry(entry: ConsoleEntry) -> ConsoleEntry:
         source=_text(entry.source, redact_url),
         stack_trace=_text(entry.stack_trace, redact_text),
     )
+
+
+def tidy_tab(tab: TabInfo) -> TabInfo:
+    return msgspec.structs.replace(tab, url=redact_url(clean(tab.url)), title=redact_text(clean(tab.title)))
 
 
 def _fields(headers: dict[str, str] | None) -> dict[str, str] | None:

@@ -37,7 +37,8 @@ class Entries(msgspec.Struct):
     more: bool
 
 
-# What it tells lost its secrets in the hub; the handle is called `token`, and would be taken for one.
+# What they tell lost its secrets in the hub, piece by piece. Once more, and the handle (it is called `token`) would be
+# taken for one, and so would the place of a line that stands behind an address: `?token=[redacted]:1)`.
 @tool(Access.READ, example={}, reveals=True)
 async def browser_debug_list_tabs(debug: OwnDebug) -> Result[Offered]:
     """Tabs open for inspection through the debug proxy."""
@@ -47,7 +48,7 @@ async def browser_debug_list_tabs(debug: OwnDebug) -> Result[Offered]:
     return Result(text, Offered([msgspec.to_builtins(one) for one in tabs]), page="\n".join(map(_tab_line, tabs)))
 
 
-@tool(Access.READ, example={"token": "handle", "status_min": 400})
+@tool(Access.READ, example={"token": "handle", "status_min": 400}, reveals=True)
 async def browser_debug_get_network(
     debug: OwnDebug,
     token: Handle,
@@ -65,7 +66,7 @@ async def browser_debug_get_network(
     return Result(_newest(found, "request", more=more), data, page="\n".join(map(_request_line, found)))
 
 
-@tool(Access.READ, example={"token": "handle", "level": ["error"]})
+@tool(Access.READ, example={"token": "handle", "level": ["error"]}, reveals=True)
 async def browser_debug_get_console(
     debug: OwnDebug,
     token: Handle,

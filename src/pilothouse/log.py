@@ -31,6 +31,7 @@ def set_up(settings: Log, *, file: str = "", max_bytes: int = 0) -> None:
     logging.basicConfig(level=settings.level.upper(), handlers=handlers, force=True)
     for chatty in ("mcp", "httpx", "httpcore", "uvicorn", "websockets", "asyncio"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.root.level))
+    logging.getLogger("uvicorn.error").addFilter(_is_http)
 
 
 class Sparing:
@@ -48,6 +49,20 @@ class Sparing:
             return
         self._logger.warning("%s%s", self._words, f" ({self._silent} more before)" if self._silent else "")
         self._next, self._silent = now + SPARING_S, 0
+
+
+_not_http = Sparing(
+    logging.getLogger("pilothouse.http"),
+    "what came is not HTTP: was TLS spoken to a plain port (https:// or wss:// where it is http:// or ws://)?",
+)
+
+
+def _is_http(record: logging.LogRecord) -> bool:
+    """uvicorn says so each time, and not why: a browser that has the wrong scheme tries again for ever."""
+    if record.msg == "Invalid HTTP request received.":
+        _not_http()
+        return False
+    return True
 
 
 def _rotating(settings: Log) -> logging.Handler:

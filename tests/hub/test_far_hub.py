@@ -338,6 +338,18 @@ async def test_what_another_hub_left_in_is_taken_out_here(monkeypatch: pytest.Mo
     assert "hunter2" not in str(found)
 
 
+async def test_tls_at_the_plain_port_is_told_with_its_cause_and_not_each_time(town: Town):
+    for _ in range(3):
+        with pytest.raises((ssl.SSLError, OSError)):
+            await asyncio.open_connection("127.0.0.1", town.port, ssl=ssl.create_default_context())
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{town.port}") as client:
+        assert (await client.get("/health")).is_success
+    town.stop()
+    said = town.process.error_text()
+    assert said.count("what came is not HTTP: was TLS spoken to a plain port") == 1
+    assert "Invalid HTTP" not in said
+
+
 async def test_a_hub_needs_the_secret_of_its_proxies(tmp_path: Path):
     home = tmp_path / "bare"
     home.mkdir(mode=0o700)

@@ -91,7 +91,10 @@ def front(hub: Hub, cocoons: Cocoons, settings: Config, port: int) -> Front:
     signaling = SignalingDoor(hub, cocoons, on_refused=lambda key: refused())
     inner = Starlette(routes=[*signaling.routes(), Route("/health", _health, methods=["GET"])])
     hosts = allowed_hosts(port, settings.server.allowed_hosts)
-    return Front(inner, lambda secret: None, hosts=hosts, extension=ORIGIN, insecure_no_secret=False)
+    misnamed = log.Sparing(_log, "a call by a name that is not ours was refused: is it among server.allowed_hosts?")
+    return Front(
+        inner, lambda secret: None, hosts=hosts, extension=ORIGIN, insecure_no_secret=False, on_misnamed=misnamed
+    )
 
 
 async def _health(request: Request) -> Response:

@@ -350,6 +350,15 @@ async def test_tls_at_the_plain_port_is_told_with_its_cause_and_not_each_time(to
     assert "Invalid HTTP" not in said
 
 
+async def test_a_name_that_is_not_the_hubs_is_in_its_log_and_not_each_time(town: Town):
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{town.port}") as client:
+        for _ in range(3):
+            assert (await client.get("/health", headers={"host": "hub.example.com"})).status_code == 421
+    town.stop()
+    said = town.process.error_text()
+    assert said.count("a call by a name that is not ours was refused: is it among server.allowed_hosts?") == 1
+
+
 async def test_a_hub_needs_the_secret_of_its_proxies(tmp_path: Path):
     home = tmp_path / "bare"
     home.mkdir(mode=0o700)

@@ -110,7 +110,8 @@ def _has_port(name: str) -> bool:
 
 
 class Front:
-    """The outermost layer. What it lets through carries `pilothouse.who` and, for agents, `pilothouse.key`."""
+    """The outermost layer. What it lets through carries `pilothouse.who` and, for agents, `pilothouse.key`.
+    `on_misnamed`: somebody calls it by a name that is not its own."""
 
     def __init__(
         self,
@@ -121,6 +122,7 @@ class Front:
         insecure_no_secret: bool,
         extension: str = "",
         peers: Iterable[str] = (),
+        on_misnamed: Callable[[], None] = lambda: None,
     ) -> None:
         self._app = app
         self._who = who
@@ -129,6 +131,7 @@ class Front:
         self._extension = [extension] if extension else None
         self._origins = frozenset(f"{scheme}://{host}" for host in hosts for scheme in ("http", "https"))
         self._insecure = insecure_no_secret
+        self._on_misnamed = on_misnamed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -185,6 +188,7 @@ class Front:
             raise _Refused(403, "unauthorized", "this machine may not call", hint=hint)
         host, origin = headers.getlist("host"), headers.getlist("origin")
         if len(host) != 1 or host[0].lower() not in self._hosts:
+            self._on_misnamed()
             hint = "call it as 127.0.0.1, with the port; server.allowed_hosts has other names"
             raise _Refused(421, "unauthorized", "this Host is not ours", hint=hint)
         if scope["path"] == BRIDGE_PATH:

@@ -1,6 +1,7 @@
 """`pilothouse user`: a key for a user of the hub, shown once and kept as a hash."""
 
 import hashlib
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -76,5 +77,19 @@ def test_names_that_nobody_can_have(file: Path, name: str, capsys: pytest.Captur
 def test_one_who_owns_something_is_not_removed(file: Path, capsys: pytest.CaptureFixture[str]):
     file.write_text('[[users]]\nname = "ann"\n[[cocoons]]\nid = "shop"\nowner = "ann"\n')
     assert main(["user", "remove", "ann"]) == 2
-    assert "ann owns shop" in capsys.readouterr().err
+    told = capsys.readouterr().err.splitlines()
+    assert told[:2] == ["pilothouse: ann owns shop: first remove it", "- pilothouse cocoon remove shop"]
     assert main(["user", "remove", "ben"]) == 1
+
+
+def test_what_has_to_be_removed_first_is_told_as_it_is_typed(file: Path, capsys: pytest.CaptureFixture[str]):
+    hubs = file.with_name("the hub's.toml")
+    hubs.write_text(
+        '[[users]]\nname = "ann"\n' + "".join(f'[[cocoons]]\nid = "{one}"\nowner = "ann"\n' for one in "ab")
+    )
+    assert main(["user", "remove", "ann", "--config", str(hubs)]) == 2
+    first, *steps = capsys.readouterr().err.splitlines()
+    assert first == "pilothouse: ann owns a, b: first remove them"
+    for step in steps[:2]:
+        assert main(shlex.split(step.removeprefix("- pilothouse "))) == 0
+    assert main(["user", "remove", "ann", "--config", str(hubs)]) == 0

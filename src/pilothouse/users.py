@@ -48,8 +48,10 @@ class Users:
                 raise Failure("not_found", f"there is no user {name[:64]!r}", suggestions=[hint])
             owned = [one.id for one in known.cocoons if one.owner == name]
             if owned:
-                hint = f"pilothouse cocoon remove {owned[0]}"
-                raise Failure("bad_request", f"{name} owns {', '.join(owned[:10])}", suggestions=[hint])
+                why = f"{name} owns {', '.join(owned[:10])}: first remove {'it' if len(owned) == 1 else 'them'}"
+                steps = [f"pilothouse cocoon remove {one}" for one in owned[:10]]
+                at_once = f"`pilothouse user add {name}` ends the key of now at once: it puts another in its place"
+                raise Failure("bad_request", why, suggestions=[*steps, at_once])
             return without_entry(text, "users", names.index(name), str(self._file)), None
 
         edited(self._file, removed)

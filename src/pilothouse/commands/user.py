@@ -4,6 +4,7 @@ Above: admin. Below: users (config.toml). It works on the file, so that a hub al
 """
 
 import json
+import shlex
 from pathlib import Path
 
 import click
@@ -64,11 +65,11 @@ def list_users(config: str | None, as_json: bool) -> int:
 @click.argument("name")
 @_config
 def remove(name: str, config: str | None) -> int:
-    """Their key opens nothing any more, in a hub that runs too."""
+    """Their key opens nothing any more, in a hub that runs too. Who owns a cocoon is not removed: remove that first."""
     try:
         _users(config).remove(name)
     except Failure as failure:
-        return _complain(failure)
+        return _complain(failure, config)
     click.echo(f"{name} is removed")
     return show.OK
 
@@ -77,5 +78,8 @@ def _users(config: str | None) -> Users:
     return Users(Path(config) if config else Path(directory()) / "config.toml")
 
 
-def _complain(failure: Failure) -> int:
-    return show.complain(failure.message, failure.suggestions, show.USAGE if failure.code == "bad_request" else 1)
+def _complain(failure: Failure, config: str | None = None) -> int:
+    """`config` belongs to the commands that are the next step, too."""
+    file = f" --config {shlex.quote(config)}" if config else ""
+    steps = [f"{one}{file}" if one.startswith("pilothouse ") else one for one in failure.suggestions]
+    return show.complain(failure.message, steps, show.USAGE if failure.code == "bad_request" else 1)

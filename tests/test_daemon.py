@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -39,6 +40,15 @@ def run(home: Path) -> Iterator[Start]:
     yield command
     for one in running:
         one.end()
+
+
+def test_where_the_debug_proxy_is_stands_in_the_ready_line_and_in_status(home: Path, run: Start) -> None:
+    daemon = run("serve", ENABLE_PROXY="true", PROXY_PORT="0")
+    url = daemon.read()["proxy"]
+    assert re.fullmatch(r"http://localhost:[1-9]\d+", url)
+    socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=20).close()
+    assert json.loads(CommandLine(home).text("status", "--json"))["proxy"] == url
+    assert f"\ndebug proxy: {url}; `pilothouse cocoon list` has" in CommandLine(home).text("status")
 
 
 def test_ready_line_and_files(home: Path, run: Start) -> None:

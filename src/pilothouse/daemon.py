@@ -37,7 +37,7 @@ from pilothouse.browser.shared import Shared
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.warden import Bounds
 from pilothouse.call import Defaults
-from pilothouse.cocoons import Cocoons
+from pilothouse.cocoons import Cocoons, origin_of
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
 from pilothouse.config import Config, Endpoint, Limits, Server, load
@@ -299,7 +299,7 @@ async def run(
         gc.collect()
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS)
-        _announce(settings.server.host, port, str(home), config)
+        _announce(settings.server.host, port, str(home), config, proxy.url)
         if file and reread:
             following.append(
                 asyncio.create_task(file.follow(reread, partial(_apply, sessions, gate, pace, place_browsers)))
@@ -333,6 +333,11 @@ class _Proxy:
         self.hub = Hub(self.cocoons, signer, settings.hub.memory_mb * 1_000_000)
         if self._listener is not None:
             self._door = ProxyDoor(self.cocoons, signer, Lines(Resolver(settings.network.hosts), ports))
+
+    @property
+    def url(self) -> str:
+        """Where browsers find it; empty where it is off."""
+        return origin_of("", self.cocoons.proxy) if self._door else ""
 
     @property
     def connections(self) -> int:
@@ -623,15 +628,17 @@ def _runner() -> asyncio.Runner:
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
-def _announce(host: str, port: int, home: str, config: Path) -> None:
-    """Tell those who look into the home, and the one who started us."""
+def _announce(host: str, port: int, home: str, config: Path, proxy: str) -> None:
+    """Tell those who look into the home, and the one who started us. Of the debug proxy only where it runs."""
     host = callers.as_called(host)
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     info: dict[str, Any] = {"url": url, "port": port, "pid": os.getpid(), "config": str(config)}
-    instance.publish(home, {**info, "socket": socket_path(home), "version": __version__})
-    _log.info("ready at %s, version %s, home %s", url, __version__, home)
+    of_proxy = {"proxy": proxy} if proxy else {}
+    instance.publish(home, {**info, "socket": socket_path(home), "version": __version__, **of_proxy})
+    _log.info("ready at %s%s, version %s, home %s", url, proxy and f", debug proxy at {proxy}", __version__, home)
+    ready = {"ready": True, "url": url, "mcp": f"{url}/mcp", "pid": os.getpid(), **of_proxy}
     with contextlib.suppress(OSError):  # who started us may be gone by now
-        os.write(1, json.dumps({"ready": True, "url": url, "mcp": f"{url}/mcp", "pid": os.getpid()}).encode() + b"\n")
+        os.write(1, json.dumps(ready).encode() + b"\n")
 
 
 def _end_soon() -> None:

@@ -67,6 +67,8 @@ def describe(found: Entry) -> str:
     if not found["running"]:
         return f"not running\nhome: {found['home']}"
     lines = [f"running: {found['url']}, pid {found['pid']}, version {found['version']}", f"home: {found['home']}"]
+    if "proxy" in found:
+        lines.append(f"debug proxy: {found['proxy']}; `pilothouse cocoon list` has the addresses behind it")
     if not found["answers"]:
         lines.append(f"it does not answer within {ASK_TIMEOUT_S:.0f} s; `pilothouse stop` ends it")
     if "audit_problem" in found:

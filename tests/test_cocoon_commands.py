@@ -87,6 +87,9 @@ def test_add_list_open_remove(line: CommandLine, app: str, port: int):
     assert json.loads(line.text("cocoon", "list", "--json"))["cocoons"][0]["id"] == "shop"
     assert line.text("cocoon", "remove", "shop") == "shop is removed\n"
     assert fetch(port, "shop.localhost")[0] == 404
+    assert line.text("cocoon", "add", "loud", app.replace("http", "HTTP")).startswith("loud is at ")
+    assert fetch(port, "loud.localhost")[0] == 200
+    assert line.text("cocoon", "remove", "loud") == "loud is removed\n"
 
 
 def test_what_cannot_be_added_says_why(line: CommandLine, app: str, port: int):
@@ -96,6 +99,7 @@ def test_what_cannot_be_added_says_why(line: CommandLine, app: str, port: int):
         (("a.b", app), "no id of a cocoon"),
         (("shop", "ftp://x"), "pilothouse: target: it has to be http://127.0.0.1:3000 or https://host"),
         (("shop", "http://user:pass@host"), "pilothouse: target: it has to be "),
+        (("shop", "http://127.0.0.1:0"), "nobody can listen on port 0\n- name the port that the app listens on"),
         (("shop", "http://169.254.169.254"), "metadata"),
         (("shop", daemon["url"]), "Pilothouse itself"),
         (("shop", f"http://localhost:{port}"), "Pilothouse itself"),

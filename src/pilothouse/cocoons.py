@@ -17,7 +17,7 @@ import msgspec
 from pilothouse.config import A_COCOON_ID, COCOON_ID, LOCAL, Cocoon, Config, Proxy, parse
 from pilothouse.editing import edited, read_text
 from pilothouse.errors import Failure
-from pilothouse.guard.address import check_url
+from pilothouse.guard.address import authority, check_url
 from pilothouse.tables import with_entry, without_entry
 
 
@@ -150,7 +150,13 @@ class Cocoons:
         self._target(cocoon)
 
     def _target(self, cocoon: Cocoon) -> str:
-        return check_url(cocoon.target, self._forbidden_ports).rstrip("/") if cocoon.target else ""
+        if not cocoon.target:
+            return ""
+        target = check_url(cocoon.target, self._forbidden_ports)
+        if authority(target)[1] == 0:
+            hint = "name the port that the app listens on, such as http://127.0.0.1:3000"
+            raise Failure("bad_request", "nobody can listen on port 0", suggestions=[hint])
+        return target.rstrip("/")
 
     def _refresh(self) -> None:
         """A file with a mistake in it changes nothing, and is told of once."""

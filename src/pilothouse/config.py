@@ -337,7 +337,7 @@ class Cocoon(msgspec.Struct, frozen=True):
     target: Annotated[
         str,
         Meta(
-            pattern=r"^$|^https?://[^\s/?#@]+/?$",
+            pattern=r"^$|^(?i:https?)://[^\s/?#@]+/?$",
             extra={"wanted": "http://127.0.0.1:3000 or https://host, without path, user or password"},
             max_length=300,
             description="Where its app listens.",

@@ -104,6 +104,7 @@ def test_what_cannot_be_added_says_why(line: CommandLine, app: str, port: int):
         (("shop", daemon["url"]), "Pilothouse itself"),
         (("shop", f"http://localhost:{port}"), "Pilothouse itself"),
         (("shop", app, "--owner", "nobody"), "there is no user"),
+        (("shop", app, "--owner", "NO!"), "'NO!' cannot be the name of a user\n- lower-case letters, digits, - and _"),
     ):
         done = line.run("cocoon", "add", *arguments)
         assert done.returncode

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pilothouse.config import A_COCOON_ID, COCOON_ID, LOCAL, Cocoon, Config, Proxy, parse
+from pilothouse.config import A_COCOON_ID, A_NAME, COCOON_ID, LOCAL, NAME, Cocoon, Config, Proxy, parse
 from pilothouse.editing import edited, read_text
 from pilothouse.errors import Failure
 from pilothouse.guard.address import authority, check_url
@@ -144,6 +144,8 @@ class Cocoons:
         if not cocoon.target and self._served:
             hint = f"pilothouse cocoon add {cocoon.id} http://127.0.0.1:3000"
             raise Failure("bad_request", "a cocoon needs a target", suggestions=[hint])
+        if not re.fullmatch(NAME, cocoon.owner):  # who cannot be added is not suggested
+            raise Failure("bad_request", f"{cocoon.owner[:64]!r} cannot be the name of a user", suggestions=[A_NAME])
         if cocoon.owner != LOCAL and cocoon.owner not in {one.name for one in known.users}:
             hint = f"pilothouse user add {cocoon.owner[:64]}"
             raise Failure("bad_request", f"there is no user {cocoon.owner[:64]!r}", suggestions=[hint])

@@ -155,13 +155,13 @@ def proxy_fault(address: str) -> str:
     return "" if has_scheme or colon else "a name alone could be anything: say its port"
 
 
-_NAME = "^[a-z0-9][a-z0-9_-]{0,63}$"
-_A_NAME = {"wanted": "lower-case letters, digits, - and _, at most 64, such as work-2"}
+NAME = "^[a-z0-9][a-z0-9_-]{0,63}$"
+A_NAME = "lower-case letters, digits, - and _, at most 64, such as work-2"
 
 
 class Profile(msgspec.Struct, frozen=True):
     id: Annotated[
-        str, Meta(pattern=_NAME, extra=_A_NAME, description="By what it is called: letters, digits, - and _.")
+        str, Meta(pattern=NAME, extra={"wanted": A_NAME}, description="By what it is called: letters, digits, - and _.")
     ]
     name: Annotated[str, Meta(max_length=200, description="What people call it; empty is its id.")] = ""
     user_data_dir: Annotated[
@@ -203,8 +203,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     name: Annotated[
         str,
         Meta(
-            pattern=f"^(?!grid$){_NAME[1:]}",
-            extra={"wanted": f"{_A_NAME['wanted']}, and not grid"},
+            pattern=f"^(?!grid$){NAME[1:]}",
+            extra={"wanted": f"{A_NAME}, and not grid"},
             description="By what agents call it: letters, digits, - and _; grid is the Selenium Grid's.",
         ),
     ]
@@ -375,7 +375,7 @@ class Hub(msgspec.Struct, frozen=True):
 
 
 class User(msgspec.Struct, frozen=True):
-    name: Annotated[str, Meta(pattern=_NAME, extra=_A_NAME, description="Who it is; `local` is you, here.")]
+    name: Annotated[str, Meta(pattern=NAME, extra={"wanted": A_NAME}, description="Who it is; `local` is you, here.")]
     key_sha256: Annotated[
         str,
         Meta(

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.config import LOCAL, Config, User, parse
+from pilothouse.config import A_NAME, LOCAL, Config, User, parse
 from pilothouse.editing import edited, read_text
 from pilothouse.errors import Failure
 from pilothouse.tables import with_changes, with_entry, without_entry
@@ -64,8 +64,7 @@ def _check(name: str) -> None:
     try:
         msgspec.convert({"name": name}, User)
     except msgspec.ValidationError:
-        hint = "lower-case letters, digits, - and _; at most 64"
-        raise Failure("bad_request", f"{name[:64]!r} cannot be the name of a user", suggestions=[hint]) from None
+        raise Failure("bad_request", f"{name[:64]!r} cannot be the name of a user", suggestions=[A_NAME]) from None
     if name == LOCAL:
         hint = "`pilothouse key add NAME` makes keys for agents here"
         raise Failure("bad_request", "local is you, on this machine: it needs no key", suggestions=[hint])

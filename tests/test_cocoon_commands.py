@@ -109,7 +109,8 @@ def test_what_cannot_be_added_says_why(line: CommandLine, app: str, port: int):
         done = line.run("cocoon", "add", *arguments)
         assert done.returncode
         assert told in done.stderr, done.stderr
-    assert "there is no cocoon" in line.run("cocoon", "remove", "none").stderr
+    told = "pilothouse: there is no cocoon 'none'\n- none yet: `pilothouse cocoon add ID TARGET` adds one\n"
+    assert line.run("cocoon", "remove", "none").stderr == told
     assert not json.loads(line.text("cocoon", "list", "--json"))["cocoons"]
 
 

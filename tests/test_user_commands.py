@@ -80,6 +80,10 @@ def test_one_who_owns_something_is_not_removed(file: Path, capsys: pytest.Captur
     told = capsys.readouterr().err.splitlines()
     assert told[:2] == ["pilothouse: ann owns shop: first remove it", "- pilothouse cocoon remove shop"]
     assert main(["user", "remove", "ben"]) == 1
+    assert "there is no user 'ben'\n- users: ann" in capsys.readouterr().err
+    file.write_text("")
+    assert main(["user", "remove", "ann"]) == 1
+    assert "there is no user 'ann'\n- none yet: `pilothouse user add NAME` makes one" in capsys.readouterr().err
 
 
 def test_what_has_to_be_removed_first_is_told_as_it_is_typed(file: Path, capsys: pytest.CaptureFixture[str]):

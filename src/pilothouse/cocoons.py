@@ -130,7 +130,7 @@ class Cocoons:
     def without(self, text: str, cocoon_id: str) -> str:
         ids = [one.id for one in self._parsed(text).cocoons]
         if cocoon_id not in ids:
-            hint = f"cocoons: {', '.join(ids[:20])}" if ids else "there is none"
+            hint = f"cocoons: {', '.join(ids[:20])}" if ids else "none yet: `pilothouse cocoon add ID TARGET` adds one"
             raise Failure("not_found", f"there is no cocoon {cocoon_id[:80]!r}", suggestions=[hint])
         return without_entry(text, "cocoons", ids.index(cocoon_id), str(self._file))
 

@@ -44,7 +44,7 @@ class Users:
             known = self._parsed(text)
             names = [one.name for one in known.users]
             if name not in names:
-                hint = f"users: {', '.join(names[:20])}" if names else "there is none"
+                hint = f"users: {', '.join(names[:20])}" if names else "none yet: `pilothouse user add NAME` makes one"
                 raise Failure("not_found", f"there is no user {name[:64]!r}", suggestions=[hint])
             owned = [one.id for one in known.cocoons if one.owner == name]
             if owned:

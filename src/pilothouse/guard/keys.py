@@ -81,7 +81,7 @@ class Keys:
             self._path(name).unlink()
         except FileNotFoundError:
             known = ", ".join(self.names())
-            hint = f"keys: {known}" if known else "there is none"
+            hint = f"keys: {known}" if known else "none yet: `pilothouse key add NAME` makes one"
             raise Failure("not_found", f"there is no key {name}", suggestions=[hint]) from None
         except OSError as error:
             raise Failure("system", f"cannot remove the key {name}: {error.strerror}") from None

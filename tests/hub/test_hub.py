@@ -14,6 +14,7 @@ from pilothouse.errors import Failure
 from pilothouse.guard.token import Signer
 from pilothouse.hub import hub as hubs
 from pilothouse.hub import rings, visitor, waiting
+from pilothouse.hub.far import FarHub
 from pilothouse.hub.hub import Hub
 from pilothouse.hub.visitor import Visitor
 from pilothouse.hub.words import (
@@ -31,6 +32,7 @@ from tests.promises import promise
 pytestmark = promise("G06", "G07")
 
 SECRET = "a secret that is long enough for it"
+EMPTY = NetworkFilters(status_min=500, status_max=400)
 USERS = '[[users]]\nname = "ann"\n[[users]]\nname = "ben"\n'
 
 
@@ -210,6 +212,16 @@ async def test_every_filter_of_the_network(world: World, filters: dict[str, Any]
             browser.asks(token, number, "response", status=200 + number)
     browser.asks(token, 5, "failed", error="net::ERR_CONNECTION_REFUSED")
     assert "".join(one.request_id for one in await requests(world, handle, **filters)) == found
+
+
+async def test_a_range_without_a_status_in_it_is_refused(world: World):
+    _, _, handle = offered(world)
+    far = FarHub("ws://127.0.0.1:1/signaling", "key")  # which is not asked
+    for asked in (world.hub.network("ann", handle, EMPTY), far.network("", handle, EMPTY)):
+        with pytest.raises(Failure, match="no status is at least 500 and at most 400") as refused:
+            await asked
+        assert refused.value.code == "bad_request"
+        assert refused.value.suggestions == ["exchange the two, or leave one out"]
 
 
 @pytest.mark.parametrize(

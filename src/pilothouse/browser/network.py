@@ -16,6 +16,7 @@ import msgspec
 from pilothouse.browser import patterns
 from pilothouse.browser.signal import Signal
 from pilothouse.cdp.connection import Channel, ProtocolError
+from pilothouse.errors import Failure
 
 RING = 1000
 FRAMES_KEPT = 200
@@ -416,6 +417,9 @@ def choice(
 ) -> Callable[[Request], bool]:
     """Whether a request, as it would be shown, fits all of these; what is empty asks for nothing."""
     fits = patterns.address(url_pattern) if url_pattern else None
+    if status[0] > status[1]:
+        why = f"no status is at least {status[0]} and at most {status[1]}"
+        raise Failure("bad_request", why, suggestions=["exchange the two, or leave one out"])
     of_methods, of_types = {one.upper() for one in methods}, {one.lower() for one in types}
     return lambda one: (
         (not of_methods or one.method in of_methods)

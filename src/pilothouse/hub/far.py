@@ -1,7 +1,7 @@
 """A hub on another machine, asked over its `/signaling` with a user's key; to the rest of the house it is like our own.
 
-Above: own, daemon. Below: words, tidy, websockets. One line is kept for questions and made anew when it broke; each
-follower has a line of its own. No question waits longer than its deadline.
+Above: own, daemon. Below: words, rings, tidy, websockets. One line is kept for questions and made anew when it broke;
+each follower has a line of its own. No question waits longer than its deadline.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from pilothouse.errors import CODES, Failure
+from pilothouse.hub.rings import entry_filter, request_filter
 from pilothouse.hub.tidy import tidy_entry, tidy_request, tidy_tab
 from pilothouse.hub.words import (
     ConsoleData,
@@ -69,10 +70,12 @@ class FarHub:
         raise no_such_tab()
 
     async def network(self, user: str, handle: str, filters: NetworkFilters) -> list[NetworkRequest]:
+        request_filter(filters)  # our own words for a mistake have a next step
         told = await self._ask(GetNetwork(self._number(), handle, filters))
         return [tidy_request(one, MAX_ANSWER) for one in told.requests] if isinstance(told, NetworkData) else []
 
     async def console(self, user: str, handle: str, filters: ConsoleFilters) -> list[ConsoleEntry]:
+        entry_filter(filters)
         told = await self._ask(GetConsole(self._number(), handle, filters))
         return [tidy_entry(one) for one in told.entries] if isinstance(told, ConsoleData) else []
 

@@ -124,6 +124,9 @@ def is_done(what: NetworkRequest | ConsoleEntry) -> bool:
 
 def request_filter(filters: NetworkFilters) -> Callable[[NetworkRequest], bool]:
     found = _searched(filters.url_pattern)
+    if filters.status_min > filters.status_max:
+        why = f"no status is at least {filters.status_min} and at most {filters.status_max}"
+        raise Failure("bad_request", why, suggestions=["exchange the two, or leave one out"])
     methods = {one.upper() for one in filters.method}
     by_status = filters.status_min > 0 or filters.status_max < 999
 

@@ -118,6 +118,18 @@ def test_a_second_daemon_says_who_is_there(run: Start) -> None:
     assert second.at_end()
 
 
+@pytest.mark.parametrize(
+    ("command", "port", "told"),
+    [("serve", "PROXY_PORT", "proxy.port in config.toml"), ("hub", "PILOTHOUSE_HUB_PORT", "hub.port in config.toml")],
+)
+def test_a_taken_port_of_proxy_or_hub_ends_it_as_one_of_the_server_does(run: Start, command: str, port: str, told: str):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        given = {port: str(server.getsockname()[1]), "ENABLE_PROXY": "true", "HIVE_SECRET": "s" * 32}
+        ended = run(command, **given)
+        assert ended.wait() == 1
+        assert f"; choose another: {told}" in ended.error_text()
+
+
 def test_a_taken_port_is_told_with_its_owner(home: Path, run: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         daemon = run("serve", "--port", str(server.getsockname()[1]))

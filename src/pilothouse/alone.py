@@ -107,7 +107,8 @@ def _bound(port: int) -> socket.socket:
         return socket.create_server(("127.0.0.1", port), backlog=128)
     except OSError as error:
         hint = "choose another: hub.port in config.toml, or --port"
-        raise Failure("bad_request", f"the hub cannot listen on port {port}: {error.strerror}; {hint}") from None
+        message = f"the hub cannot listen on port {port}: {error.strerror}"
+        raise Failure("system", f"{message}; {hint}", suggestions=[hint]) from None
 
 
 def _announce(port: int) -> None:

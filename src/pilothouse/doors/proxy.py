@@ -39,7 +39,7 @@ def bound(proxy: Proxy) -> tuple[socket.socket, Proxy]:
     except OSError as error:
         hint = "choose another: proxy.port in config.toml, or PROXY_PORT"
         message = f"the debug proxy cannot listen on {proxy.host}:{proxy.port}: {error.strerror}"
-        raise Failure("bad_request", f"{message}; {hint}", suggestions=[hint]) from None
+        raise Failure("system", f"{message}; {hint}", suggestions=[hint]) from None
     if not proxy.https and not is_local_name(proxy.base_host):
         _log.warning(
             "the debug proxy is called %s without https: Chrome does not say there what a request is for, so that "

@@ -287,6 +287,20 @@ def test_another_file_has_to_be_there_and_to_be_ours_to_write(alone: CommandLine
     assert not (alone.home / "audit.jsonl").exists()  # what is another's is no matter of our log
 
 
+def test_a_hub_whose_file_has_the_proxys_enabled_is_told_what_to_leave_out(alone: CommandLine):
+    file = alone.home / "config.toml"
+    proxy = "[proxy]\nbase_host = 'apps.test'\nhttps = true\npublic_port = 443\n"
+    file.write_text(f"{proxy}enabled = true\n")
+    alone.text("user", "add", "ann")
+    refused = alone.run("cocoon", "add", "shop", "--owner", "ann")
+    assert refused.returncode == 2
+    assert (
+        "- where `pilothouse hub` runs alone it needs none, if [proxy] in config.toml has no `enabled" in refused.stderr
+    )
+    file.write_text(file.read_text().replace("enabled = true\n", ""))
+    assert alone.text("cocoon", "add", "shop", "--owner", "ann").startswith(f"shop is in {file}, without a target")
+
+
 def test_without_a_daemon_what_cannot_be_added_says_why(alone: CommandLine, app: str):
     proxied = CommandLine(alone.home, ENABLE_PROXY="true", PROXY_PORT="8099")
     for arguments, told in (

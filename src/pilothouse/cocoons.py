@@ -20,6 +20,8 @@ from pilothouse.errors import Failure
 from pilothouse.guard.address import authority, check_url
 from pilothouse.tables import with_entry, without_entry
 
+_FOR_A_HUB = "where `pilothouse hub` runs alone it needs none, if [proxy] in config.toml has no `enabled = true`"
+
 
 class Place(msgspec.Struct, frozen=True):
     """A cocoon with what holds for it: its own words, and `[proxy]` where it has none."""
@@ -142,8 +144,8 @@ class Cocoons:
 
     def _check(self, cocoon: Cocoon, known: Config) -> None:
         if not cocoon.target and self._served:
-            hint = f"pilothouse cocoon add {cocoon.id} http://127.0.0.1:3000"
-            raise Failure("bad_request", "a cocoon needs a target", suggestions=[hint])
+            hints = [f"pilothouse cocoon add {cocoon.id} http://127.0.0.1:3000", _FOR_A_HUB]
+            raise Failure("bad_request", "a cocoon needs a target", suggestions=hints)
         if not re.fullmatch(NAME, cocoon.owner):  # who cannot be added is not suggested
             raise Failure("bad_request", f"{cocoon.owner[:64]!r} cannot be the name of a user", suggestions=[A_NAME])
         if cocoon.owner != LOCAL and cocoon.owner not in {one.name for one in known.users}:

@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from processes import PILOTHOUSE, Installed, kill_daemon
 
-from pilothouse import __version__
+from pilothouse import __version__, admin
+from pilothouse.instance import Claim
 from tests.promises import promise
 
 pytestmark = promise("E03", "E08")
@@ -54,6 +56,16 @@ def test_status_and_stop(tmp_path: Path) -> None:
     finally:
         daemon.end()
         kill_daemon(home)
+
+
+def test_a_daemon_that_starts_is_no_daemon_that_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("PILOTHOUSE_HOME", str(tmp_path))
+    monkeypatch.setattr(admin, "STOP_TIMEOUT_S", 0.1)
+    with Claim(str(tmp_path)):
+        told = CliRunner().invoke(admin.commands, ["stop"], standalone_mode=False)
+    assert (told.return_value, told.stdout) == (1, "")
+    assert "is starting or ending; try again" in told.stderr
 
 
 def test_a_home_that_is_not_ours_is_told(tmp_path: Path) -> None:

@@ -249,7 +249,11 @@ def hub(**flags: Any) -> int:
 def stop() -> int:
     """End the daemon with its browsers and sessions. The exit code is 0 if none runs afterwards, else 1."""
     home = directory()
-    info = instance.published(home)
+    try:
+        info = instance.settled(home, STOP_TIMEOUT_S)  # one that is starting runs afterwards
+    except instance.StartError as error:
+        click.echo(f"{error}; try again when it is ready", err=True)
+        return 1
     if info is None:
         click.echo("not running")
         return 0

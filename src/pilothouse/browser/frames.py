@@ -30,7 +30,8 @@ class Frame:
         self.world: World | None = None
         self.page_context: tuple[str, int] | None = None  # the page's own world: unique id and number
         self.guest_context: tuple[str, int] | None = None  # made when a caller first wants a world of its own
-        self._document: asyncio.Future[dict[str, Any]] | None = None
+        # The page's own document as a remote object, asked for ahead of the first snapshot.
+        self.document: asyncio.Future[dict[str, Any]] | None = None
         self.navigating = False
         self.crashed = False  # until something is loaded in it again
         # Where this frame's element is in its parent: the parent's world and the local ref there.
@@ -41,21 +42,7 @@ class Frame:
         self.origin = ""
         self.page_context = None
         self.guest_context = None
-        self._document = None
-
-    def enter(self, unique_id: str, number: int) -> None:
-        """A document has come, with a world of its own."""
-        self.page_context = (unique_id, number)
-        self._document = None
-
-    def document(self) -> asyncio.Future[dict[str, Any]] | None:
-        """The page's own document as a remote object, asked for once; not before somebody needs it, because a page that
-        is loading stops for the answer."""
-        if self._document is None and self.page_context:
-            self._document = self.channel.post(
-                "Runtime.evaluate", expression="document", uniqueContextId=self.page_context[0], steadfast=True
-            )
-        return self._document
+        self.document = None
 
 
 class Frames:
@@ -224,7 +211,10 @@ class Frames:
         if aux.get("isDefault"):
             origin: str = context.get("origin", "")
             frame.origin = origin if origin.startswith(("http://", "https://")) else ""
-            frame.enter(context["uniqueId"], context["id"])
+            frame.page_context = (context["uniqueId"], context["id"])
+            frame.document = channel.post(
+                "Runtime.evaluate", expression="document", uniqueContextId=context["uniqueId"], steadfast=True
+            )
         elif context["name"] == world.GUEST:
             frame.guest_context = (context["uniqueId"], context["id"])
         elif context["name"] == world.NAME:

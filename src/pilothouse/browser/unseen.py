@@ -23,14 +23,13 @@ _groups = itertools.count(1)
 
 
 def look_ahead(tab: Tab) -> None:
-    """A page that has arrived gets the walker while its answer is on the way, and is asked for its handle. While its
-    agent still thinks it is asked for its listeners, and the walker rehearses, so that the first snapshot need not;
-    unless something else is under way."""
+    """A page that has arrived gets the walker while its answer is on the way. While its agent still thinks it is asked
+    for its listeners, and the walker rehearses, so that the first snapshot need not; unless something else is under
+    way."""
 
     def furnish() -> None:
         if tab.document is document and tab.frames.main.world:
             tab.frames.main.world.furnish()
-            tab.frames.main.document()
 
     def start() -> None:
         if tab.document is document and not tab.turn.locked() and not tab.hindrance():
@@ -107,10 +106,10 @@ async def _listening(frame: Frame) -> set[int]:
     and Chromium 156's renderer crashes soon after (M). It belongs to no object group, or every handler would be
     wrapped, and kept, each time.
     """
-    if (document := frame.document()) is None:
+    if frame.document is None:
         return set()
     try:
-        handle = (await asyncio.shield(document))["result"]["objectId"]
+        handle = (await asyncio.shield(frame.document))["result"]["objectId"]
         found = await frame.channel.send(
             "DOMDebugger.getEventListeners", objectId=handle, depth=-1, pierce=True, timeout=FRAME_S
         )

@@ -33,8 +33,6 @@ HOSTILE = HERE / "hostile"
 AFAR = HERE / "remote"
 THROUGH = {"extension": in_own_chrome, "remote": on_endpoint, "grid": on_grid}
 TABLES: dict[str, Any] = {"extension": own, "remote": far, "grid": far}
-# In these a browser works most of the time; in the others somebody waits for a process, a socket or a clock.
-BUSY = {HERE / one for one in ("browser", "flows", "guard", "hostile", "parity", "tools", "walker")}
 # What takes long is begun first, or one half of a run would wait for the other at the end.
 LONG = {HERE / one for one in (
     "guard/test_escapes.py", "parity/test_parity.py", "flows/test_refs.py", "flows/test_flows.py",
@@ -55,7 +53,8 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEv
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What hostile pages do to a browser, they do to all of it. Browsers elsewhere are for scripts/afar."""
+    """What hostile pages do to a browser, they do to all of it. Browsers elsewhere are for scripts/afar. The longest
+    files come first."""
     if table := TABLES.get(str(config.getoption("--through"))):
         mark(items, table.DIFFERS, table.NOT_MEANT)
     for item in items:
@@ -63,18 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("whole")
         if AFAR in item.path.parents:
             item.add_marker("afar")
-    order = mixed(list(dict.fromkeys(item.path for item in items)))
-    items.sort(key=lambda item: order[item.path])
-
-
-def mixed(files: list[Path]) -> dict[Path, float]:
-    """Where in a run each file comes: the longest early, and busy ones and those that wait beside each other, so that two
-    at a time leave no core idle."""
-    order: dict[Path, float] = {}
-    for busy in (True, False):
-        some = sorted((one for one in files if (one.parent in BUSY) is busy), key=lambda one: one not in LONG)
-        order |= {one: number / len(some) for number, one in enumerate(some)}
-    return order
+    items.sort(key=lambda item: item.path not in LONG)
 
 
 def pytest_collection_finish() -> None:

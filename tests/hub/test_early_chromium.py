@@ -32,10 +32,10 @@ AGAIN = """(async () => {
   await Promise.all(waiting);
   chrome.debugger.attach = attach;
   const isHeld = hold.isHeld(TAB);
-  const told = await hold.ask({ tabId: TAB }, 'Runtime.evaluate', { expression: '6 * 7' }).catch(() => undefined);
+  const told = await hold.ask({ tabId: TAB }, 'Runtime.evaluate', { expression: '6 * 7' }).catch((problem) => ({ result: { value: problem.message } }));
   await hold.letGo(TAB);
   const after = await hold.ask({ tabId: TAB }, 'Runtime.evaluate', { expression: '1' }).then(() => true, () => false);
-  return { refused, isHeld, value: told?.result.value, after };
+  return { refused, isHeld, value: told.result.value ?? told, after };
 })()"""
 
 REFUSED = """(async () => {

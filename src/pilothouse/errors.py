@@ -93,3 +93,9 @@ class Failure(Exception):
         lines = [f"{self.code}: {self.message}"]
         lines += [f"- {step}" for step in self.suggestions]
         return "\n".join(lines)
+
+
+def no_such_status(at_least: int, at_most: int) -> Failure:
+    """Of a filter that nothing can pass: an empty answer would read as good news."""
+    why = f"no status is at least {at_least} and at most {at_most}"
+    return Failure("bad_request", why, suggestions=["exchange the two, or leave one out"])

@@ -16,7 +16,7 @@ import msgspec
 from pilothouse.browser import patterns
 from pilothouse.browser.signal import Signal
 from pilothouse.cdp.connection import Channel, ProtocolError
-from pilothouse.errors import Failure
+from pilothouse.errors import no_such_status
 
 RING = 1000
 FRAMES_KEPT = 200
@@ -418,8 +418,7 @@ def choice(
     """Whether a request, as it would be shown, fits all of these; what is empty asks for nothing."""
     fits = patterns.address(url_pattern) if url_pattern else None
     if status[0] > status[1]:
-        why = f"no status is at least {status[0]} and at most {status[1]}"
-        raise Failure("bad_request", why, suggestions=["exchange the two, or leave one out"])
+        raise no_such_status(*status)
     of_methods, of_types = {one.upper() for one in methods}, {one.lower() for one in types}
     return lambda one: (
         (not of_methods or one.method in of_methods)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 import re2  # pyright: ignore[reportMissingTypeStubs]
 
-from pilothouse.errors import Failure
+from pilothouse.errors import Failure, no_such_status
 from pilothouse.guard.linear import compiled
 from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, NetworkEvent, NetworkFilters, NetworkRequest
 
@@ -125,8 +125,7 @@ def is_done(what: NetworkRequest | ConsoleEntry) -> bool:
 def request_filter(filters: NetworkFilters) -> Callable[[NetworkRequest], bool]:
     found = _searched(filters.url_pattern)
     if filters.status_min > filters.status_max:
-        why = f"no status is at least {filters.status_min} and at most {filters.status_max}"
-        raise Failure("bad_request", why, suggestions=["exchange the two, or leave one out"])
+        raise no_such_status(filters.status_min, filters.status_max)
     methods = {one.upper() for one in filters.method}
     by_status = filters.status_min > 0 or filters.status_max < 999
 

@@ -25,7 +25,7 @@ from pilothouse.browser.locate import HELD
 from pilothouse.browser.session import Options, Session
 from pilothouse.browser.sessions import OwnSessions, Sessions
 from pilothouse.browser.stream import Stream, Wanted
-from pilothouse.browser.stuck import excuse
+from pilothouse.browser.stuck import excuse, knock
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.watch import Event
 from pilothouse.browser.world import WorldGone
@@ -120,6 +120,8 @@ class Gate:
         if tool.runner_name:
             self._check_steps(args)
         place = await self._placed(visit, args)
+        if visit.tab and tool.leaves:
+            await knock(visit.tab)  # the page answers while the call is judged
         args = _named(visit, args)
         _check_domains(visit, tool, args)
         await until_free(visit)

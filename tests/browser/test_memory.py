@@ -62,8 +62,7 @@ async def test_which_process_a_page_is_in(agent: Agent, site: PageServer) -> Non
     for address in addresses:
         await agent.call("new_tab", url=address)
     session = session_of(agent)
-    worlds = [tab.frames.main.world for tab in session.tabs[1:]]
-    pids = [await pid_of(world) for world in worlds if world]
+    pids = [await pid_of(await tab.frames.ready(tab.frames.main, 5)) for tab in session.tabs[1:]]
     renderers = {one.pid: one for one in await processes(session.context.browser) if one.kind == "renderer"}
     assert len(pids) == 3
     assert len(set(pids)) > 1

@@ -47,7 +47,7 @@ class Frame:
 
 class Frames:
     """`on_world_gone(uid)` tells that a document can never be reached again, `on_visit(url)` that one has come;
-    `hindrance` why the tab is mute now.
+    `on_wanted(frame)` that somebody waits for a world that was not made yet; `hindrance` why the tab is mute now.
     """
 
     def __init__(self, main_id: str, channel: Channel, signal: Signal, hindrance: Callable[[], Failure | None]) -> None:
@@ -58,6 +58,7 @@ class Frames:
         self._hindrance = hindrance
         self.on_world_gone: Callable[[str], None] = lambda uid: None
         self.on_visit: Callable[[str], None] = lambda url: None
+        self.on_wanted: Callable[[Frame], None] = lambda frame: None
         self.follow(channel)
 
     def __iter__(self) -> Iterator[Frame]:
@@ -87,11 +88,13 @@ class Frames:
         return parent is None or parent.channel is not frame.channel
 
     async def ready(self, frame: Frame, timeout: float) -> World:
-        """The frame's world, waiting for it while a document is being replaced."""
+        """The frame's world, waiting for it while a document is being replaced; made, if it has none yet."""
 
         def over() -> object:
             return frame.world or frame.crashed or frame.id not in self._by_id or self._hindrance()
 
+        if frame.world is None and frame.page_context:
+            self.on_wanted(frame)
         in_time = await self._signal.until(over, timeout)
         if frame.world:
             return frame.world

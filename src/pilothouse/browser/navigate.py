@@ -13,7 +13,7 @@ import msgspec
 from pilothouse.browser.border import Refusal
 from pilothouse.browser.network import Request
 from pilothouse.browser.settle import Mark, arrived, settle
-from pilothouse.browser.stuck import free
+from pilothouse.browser.stuck import STUCK_S, free
 from pilothouse.browser.tab import MAX_TITLE, Document, Tab
 from pilothouse.browser.unseen import look_ahead
 from pilothouse.cdp.connection import ProtocolError
@@ -21,7 +21,6 @@ from pilothouse.errors import Failure
 
 IDLE_S = 0.5
 OVERTAKEN_TRIES = 5
-STUCK_S = 1.0
 PROBE_S = 0.5
 ERROR_PAGE_S = 1.0
 MAX_URL_CHARS = 300
@@ -173,8 +172,9 @@ async def _leaving(tab: Tab) -> AsyncGenerator[Mark]:
     (M); and while it lasts, because `beforeunload` runs only then.
     """
     await free(tab, STUCK_S)
-    async with _left(tab) as mark:
-        yield mark
+    with tab.entrance.shut():
+        async with _left(tab) as mark:
+            yield mark
 
 
 @contextlib.asynccontextmanager

@@ -34,13 +34,14 @@ async def _inside(tab: Tab, frame: Frame) -> list[str]:
 
 async def _inner(tab: Tab, parent: Frame, child: Frame) -> list[str]:
     """What one inner frame says; a hidden one, or one that does not answer, says nothing."""
-    if parent.world is None or child.world is None:
+    if parent.world is None:
         return []
     try:
         holder = await parent.world.call("describe", await owner_in(tab, child, parent), timeout=FRAME_TIMEOUT_S)
         if not holder["visible"]:
             return []
-        said = await child.world.call("text", {"marks": True}, timeout=FRAME_TIMEOUT_S)
+        world = await tab.frames.ready(child, FRAME_TIMEOUT_S)
+        said = await world.call("text", {"marks": True}, timeout=FRAME_TIMEOUT_S)
         return [one for one in [said, *await _inside(tab, child)] if one]
     except (Failure, ProtocolError, WorldGone):
         return []

@@ -37,6 +37,7 @@ class Mark:
         self.document: Document = tab.document
         self.last_request = tab.network.last_number
         self.frame = frame
+        self.frames = tab.frames
         self.began_at = time.monotonic()
         self.acted_at = 0.0
         self.given_up: dict[str, Request] = {}  # not answered in time
@@ -172,10 +173,11 @@ def _open_requests(tab: "Tab", mark: Mark) -> list[Request]:
 
 async def turn(mark: Mark) -> int:
     """Some turns of the frame's page, until it rests; how many changes it saw."""
-    if mark.frame.world is None:
+    if not (mark.frame.world or mark.frame.page_context):
         return 0
     try:
-        return _heard(mark, await mark.frame.world.call("tick", timeout=TICK_S))
+        world = await mark.frames.ready(mark.frame, TICK_S)
+        return _heard(mark, await world.call("tick", timeout=TICK_S))
     except WorldGone:
         return 0
     except Failure as failure:

@@ -5,23 +5,42 @@ Above: gate, navigate, browser. Below: tab, cdp.
 
 import asyncio
 import contextlib
+from typing import Any
 
 from pilothouse.browser.tab import Tab
 from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
 
 END_S = 5.0
+STUCK_S = 1.0  # a page that is to be left and says nothing for so long is broken off
+KNOCK_S = 0.1  # so long an answer counts: a page may begin to hang at any time
+
+Answer = asyncio.Future[dict[str, Any]]
+
+
+async def knock(tab: Tab) -> None:
+    """Ask ahead whether the page answers: when somebody leaves it a moment later, that is known."""
+    if _may_answer(tab):
+        answers = {channel: _asked(channel, STUCK_S) for channel in tab.page_channels()}
+        tab.knocked = (asyncio.get_running_loop().time(), answers)
+        await asyncio.sleep(0)  # that it is on its way when the caller goes on
 
 
 async def free(tab: Tab, patience_s: float) -> bool:
-    """Break off script that keeps a process of the tab from answering; False when all of them answer.
-
-    From the request for a new document until it comes, Chrome holds back what we say to the page (M): its silence
-    proves nothing then, and what we say would reach the next page.
-    """
-    if tab.bound_for or tab.hindrance():
+    """Break off script that keeps a process of the tab from answering; False when all of them answer."""
+    if not _may_answer(tab):
         return False
-    return any(await asyncio.gather(*(_freed(channel, patience_s) for channel in tab.page_channels())))
+    (at, answers), tab.knocked = tab.knocked, (0.0, {})
+    if asyncio.get_running_loop().time() - at > KNOCK_S:
+        answers = {}
+    asked = [(one, answers.get(one) or _asked(one, patience_s)) for one in tab.page_channels()]
+    return any(await asyncio.gather(*(_freed(channel, answer) for channel, answer in asked)))
+
+
+def _may_answer(tab: Tab) -> bool:
+    """From the request for a new document until it comes, Chrome holds back what we say to the page (M): its silence
+    proves nothing then, and what we say would reach the next page."""
+    return not (tab.bound_for or tab.hindrance())
 
 
 async def excuse(tab: Tab, patience_s: float) -> str:
@@ -40,9 +59,13 @@ async def end_page(tab: Tab, channel: Channel) -> None:
         await tab.channel.send("Page.navigate", url="about:blank", timeout=END_S)
 
 
-async def _freed(channel: Channel, patience_s: float) -> bool:
+def _asked(channel: Channel, patience_s: float) -> Answer:
+    return channel.post("Runtime.evaluate", expression="0", timeout=patience_s)
+
+
+async def _freed(channel: Channel, answer: Answer) -> bool:
     try:
-        await channel.send("Runtime.evaluate", expression="0", timeout=patience_s)
+        await answer
     except ProtocolError:
         return False
     except Failure as failure:

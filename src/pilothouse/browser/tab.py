@@ -14,6 +14,7 @@ from pilothouse.browser.again import judge_again
 from pilothouse.browser.border import Refusal
 from pilothouse.browser.console import Console, Line
 from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
+from pilothouse.browser.entrance import Entrance, enter
 from pilothouse.browser.files import Folder
 from pilothouse.browser.frames import Frame, Frames, address
 from pilothouse.browser.guise import NOTHING, PLAIN, TOUCH_POINTS, Guise, Kind, put_on
@@ -33,7 +34,6 @@ REVIVE_TIMEOUT_S = 5.0
 ERRORS_TOLD_PER_SECOND = 5
 ASK_S = 2.0
 MAX_TITLE = 300
-TITLE = "phTitle"  # how our world tells the title of a page
 AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 
 
@@ -104,6 +104,8 @@ class Tab:
         self.moves = 0  # navigations within a document
         self.strayed_at = 0.0  # when the tab went somewhere since the last action and nobody was told; 0: it did not
         self.turn = Turn()
+        # When the page was last asked ahead whether it answers, and what each of its processes will say.
+        self.knocked: tuple[float, dict[Channel, asyncio.Future[dict[str, Any]]]] = (0.0, {})
         self.mark: settle.Mark | None = None
         self.seen = Seen()
         self.told_url = ""
@@ -115,6 +117,7 @@ class Tab:
         self._errors_told: list[float] = []
         self._late: set[asyncio.Task[None]] = set()
         self._running: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self.entrance = Entrance(channel, self.frames, self._titled)
         self._listen()
         self.prepare(channel)
 
@@ -340,13 +343,7 @@ class Tab:
             channel.post("Inspector.enable")
             # A page that is made ahead is no target that we could watch, and its requests look like this tab's (M).
             channel.post("Page.setPrerenderingAllowed", isAllowed=False)
-            channel.post("Runtime.addBinding", name=TITLE, executionContextName=world.NAME)
-            channel.post(
-                "Page.addScriptToEvaluateOnNewDocument",
-                source=world.first(),
-                worldName=world.NAME,
-                runImmediately=True,
-            )
+            self.entrance.build() if channel is self.channel else enter(channel)
             channel.post("Emulation.setFocusEmulationEnabled", enabled=True)
             channel.post("Page.setInterceptFileChooserDialog", enabled=True)
         channel.post("Target.setAutoAttach", **AUTO_ATTACH)
@@ -426,7 +423,6 @@ class Tab:
 
     def _listen(self) -> None:
         on = self.channel.on
-        on("Runtime.bindingCalled", self._told)
         on("Page.frameNavigated", self._navigated)
         on("Network.requestWillBeSent", self._sent)
         on("Page.navigatedWithinDocument", self._moved)
@@ -554,11 +550,9 @@ class Tab:
         self.channel.post("Fetch.disable")
         self._home.intercept.put(self.channel)
 
-    def _told(self, params: dict[str, Any]) -> None:
-        world = self.frames.main.world
-        if params["name"] == TITLE and world and params["executionContextId"] == world.context_id:
-            self.title = params["payload"][:MAX_TITLE]
-            self.document.titled = True
+    def _titled(self, title: str, lasting: bool) -> None:
+        self.title = title[:MAX_TITLE]
+        self.document.titled = self.document.titled or lasting
 
     def _moved(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:

@@ -23,22 +23,15 @@ _groups = itertools.count(1)
 
 
 def look_ahead(tab: Tab) -> None:
-    """A page that has arrived gets the walker while its answer is on the way. While its agent still thinks it is asked
-    for its listeners, and the walker rehearses, so that the first snapshot need not; unless something else is under
-    way."""
-
-    def furnish() -> None:
-        if tab.document is document and tab.frames.main.world:
-            tab.frames.main.world.furnish()
+    """A page that has arrived is asked for its listeners while its agent still thinks, and the walker rehearses, so
+    that the first snapshot need not; unless something else is under way."""
 
     def start() -> None:
         if tab.document is document and not tab.turn.locked() and not tab.hindrance():
             document.ahead = asyncio.ensure_future(_quietly(tab))
 
     document = tab.document
-    loop = asyncio.get_running_loop()
-    loop.call_soon(furnish)
-    document.ahead = loop.call_later(AHEAD_S, start)
+    document.ahead = asyncio.get_running_loop().call_later(AHEAD_S, start)
 
 
 async def _quietly(tab: Tab) -> None:

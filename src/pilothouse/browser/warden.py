@@ -17,6 +17,7 @@ from pilothouse.browser.session import Session
 from pilothouse.browser.stuck import end_page, free
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.usage import ASK_S, Process, pid_in, pid_of, processes
+from pilothouse.browser.world import WorldGone
 from pilothouse.cdp.connection import Channel, Connection
 from pilothouse.errors import Failure
 
@@ -193,13 +194,13 @@ class Warden:
                 self._pids[frame.channel] = (frame.loader_id, place)
             elif frame.channel in self._silent:
                 mute.add(tab)
-            elif frame.world and not tab.hindrance() and not tab.bound_for:
+            elif (frame.world or frame.page_context) and not tab.hindrance() and not tab.bound_for:
                 asked.append((tab, frame))
         return mute | await self._ask_pids(asked)
 
     async def _ask_pids(self, pages: list[tuple[Tab, Frame]]) -> set[Tab]:
         documents = [(tab, frame.channel, frame.loader_id) for tab, frame in pages]
-        pids = await asyncio.gather(*(pid_of(frame.world) for _, frame in pages if frame.world))
+        pids = await asyncio.gather(*(_pid(tab, frame) for tab, frame in pages))
         told = list(zip(documents, pids, strict=True))
         self._pids.update({channel: (loader, (channel.connection, pid)) for (_, channel, loader), pid in told if pid})
         return {tab for (tab, _, _), pid in told if not pid}
@@ -294,6 +295,14 @@ class Warden:
     def _tell(self, silence: _Silence, done: str) -> None:
         seconds = f"{self.bounds.busy_s:g}"
         silence.session.report("limit", silence.tab.name, f"the page kept a core busy for {seconds} s: {done}")
+
+
+async def _pid(tab: Tab, frame: Frame) -> int:
+    """A page that hangs from its first line on has no world yet, and gets none: it is as mute as one that has."""
+    try:
+        return await pid_of(await tab.frames.ready(frame, ASK_S))
+    except (Failure, WorldGone):
+        return 0
 
 
 def _told_by_requests(tab: Tab, channel: Channel) -> Place:

@@ -1,8 +1,9 @@
 """Our own JavaScript in a page: an isolated world in every frame, and calls into it.
 
-Above: snapshot, locate, input, fill, settle. Below: cdp. The page cannot see this world. Each new document gets only
-`world/title.js` before its own scripts run; the other files are joined into one script, the walker, which comes with
-the first call: parsed in every document before it loads, it would hold up pages that nobody asks about (M: 2 to 3 ms).
+Above: entrance, snapshot, locate, input, fill, settle. Below: cdp. The page cannot see this world. It begins with
+`world/title.js`; `world/herald.js` runs in the page's own. The other files are joined into one script, the walker,
+which comes with the first call: parsed in every document before it loads, it would hold up pages that nobody asks about
+(M: 2 to 3 ms).
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from pilothouse.errors import Failure
 NAME = "pilothouse"
 GUEST = "pilothouse-guest"  # for callers' script: who could change the walker would decide what the policy sees
 FIRST = "title.js"
+HERALD = "herald.js"
 _FOLDER = resources.files("pilothouse.browser") / "world"
 CALL_TIMEOUT_S = 30.0
 
@@ -24,16 +26,25 @@ CALL_TIMEOUT_S = 30.0
 @functools.cache
 def source() -> str:
     """The walker."""
-    body = _joined(name for name in _rooms() if name != FIRST)
-    # A page names its own elements in every world's window (<form name=ph>): only a property of our own counts.
-    there, put = 'Object.hasOwn(globalThis, "ph")', 'Object.defineProperty(globalThis, "ph", {value: ph})'
-    return f'(() => {{ "use strict"; if ({there}) return; const ph = {{}};\n{body}\n{put}; }})()'
+    return _once("ph", _joined(name for name in _rooms() if name not in (FIRST, HERALD)))
 
 
 @functools.cache
 def first() -> str:
-    """What a document gets before its own scripts run."""
-    return f'(() => {{ "use strict";\n{_joined([FIRST])}\n}})()'
+    """What a document's world begins with."""
+    return _once("phFirst", _joined([FIRST]))
+
+
+def herald(name: str) -> str:
+    """Tells the title of a page from the page's own world, by the function of that name."""
+    return f'((name) => {{ "use strict";\n{_joined([HERALD])}\n}})("{name}")'
+
+
+def _once(name: str, body: str) -> str:
+    """A page names its own elements in every world's window (<form name=ph>): only a property of our own counts."""
+    there = f'Object.hasOwn(globalThis, "{name}")'
+    put = f'Object.defineProperty(globalThis, "{name}", {{value: {name}}})'
+    return f'(() => {{ "use strict"; if ({there}) return; const {name} = {{}};\n{body}\n{put}; }})()'
 
 
 def _rooms() -> list[str]:

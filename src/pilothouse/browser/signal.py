@@ -8,28 +8,49 @@ from collections.abc import Callable
 
 
 class Signal:
-    """`stir` says that something changed; whoever waits looks again."""
+    """`stir` says that something changed; what others wait for is looked at again, at once and when everybody who was
+    told of the same event is through. Only those whose condition holds are woken: that is the dear part (M: 20 µs)."""
 
     def __init__(self) -> None:
-        self._waiters: set[asyncio.Event] = set()
+        self._waiting: dict[asyncio.Future[bool], Callable[[], object]] = {}
+        self._again = False
 
     def stir(self) -> None:
-        for waiter in self._waiters:
-            waiter.set()
+        if self._waiting:
+            self._look()
+            if not self._again:
+                self._again = True
+                asyncio.get_running_loop().call_soon(self._look_again)
 
     async def until(self, condition: Callable[[], object], timeout: float | None = None) -> bool:
         """True as soon as the condition holds, False when the time is over first."""
         if condition():
             return True
-        changed = asyncio.Event()
-        self._waiters.add(changed)
+        loop = asyncio.get_running_loop()
+        holds: asyncio.Future[bool] = loop.create_future()
+        timer = None if timeout is None else loop.call_later(max(timeout, 0), _settle, holds, False)
+        self._waiting[holds] = condition
         try:
-            async with asyncio.timeout(timeout):
-                while not condition():
-                    changed.clear()
-                    await changed.wait()
-        except TimeoutError:
-            return False
+            return await holds
         finally:
-            self._waiters.discard(changed)
-        return True
+            del self._waiting[holds]
+            if timer:
+                timer.cancel()
+
+    def _look_again(self) -> None:
+        self._again = False
+        self._look()
+
+    def _look(self) -> None:
+        for holds, condition in tuple(self._waiting.items()):
+            try:
+                if condition():
+                    _settle(holds, True)
+            except Exception as error:  # it is theirs who ask
+                if not holds.done():
+                    holds.set_exception(error)
+
+
+def _settle(holds: asyncio.Future[bool], outcome: bool) -> None:
+    if not holds.done():
+        holds.set_result(outcome)

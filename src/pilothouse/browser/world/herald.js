@@ -7,6 +7,10 @@ delete globalThis[name];
 if (window === window.top && typeof tell === "function") {
   const { apply } = Reflect, { slice } = String.prototype;
   const title = Object.getOwnPropertyDescriptor(Document.prototype, "title").get;
-  const arrive = (event) => { if (event.isTrusted) tell(apply(slice, apply(title, document, []), [0, 2000])); };
+  let told = null;
+  const arrive = (event) => {
+    const now = apply(slice, apply(title, document, []), [0, 2000]);
+    if (event.isTrusted && now !== told) tell(told = now);
+  };
   for (const moment of ["DOMContentLoaded", "load"]) addEventListener(moment, arrive, { once: true, capture: true });
 }

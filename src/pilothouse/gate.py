@@ -104,7 +104,9 @@ class Gate:
             log.exception("%s failed", call.tool[:80])
             answer = self._failed(visit, Failure("system", "Pilothouse failed; its log says why"))
         error = answer.data["error"] if answer.failed else {"code": "ok", "category": "", "message": ""}
-        self._note(visit, error["code"], error["message"] if error["category"] == "security" else "")
+        why = error["message"] if error["category"] == "security" else ""
+        # How it ended is recorded when the answer is on its way: nobody's next call comes before that.
+        asyncio.get_running_loop().call_soon(self._note, visit, error["code"], why)
         return answer
 
     def _failed(self, visit: Visit, failure: Failure) -> Answer:

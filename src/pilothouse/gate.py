@@ -96,7 +96,7 @@ class Gate:
         except (ProtocolError, WorldGone) as error:
             answer = self._failed(visit, _translated(error))
         except asyncio.CancelledError:
-            self._note(visit, "cancelled")
+            self._note(visit, "cancelled", visit.elapsed_ms)
             if visit.comes_back:  # nobody reads the answer: the next one tells it
                 self._come_back.discard(call.caller.connection)
             raise
@@ -105,8 +105,8 @@ class Gate:
             answer = self._failed(visit, Failure("system", "Pilothouse failed; its log says why"))
         error = answer.data["error"] if answer.failed else {"code": "ok", "category": "", "message": ""}
         why = error["message"] if error["category"] == "security" else ""
-        # How it ended is recorded when the answer is on its way: nobody's next call comes before that.
-        asyncio.get_running_loop().call_soon(self._note, visit, error["code"], why)
+        # Recorded when the answer is on its way: nobody's next call is read before that.
+        asyncio.get_running_loop().call_soon(self._note, visit, error["code"], visit.elapsed_ms, why)
         return answer
 
     def _failed(self, visit: Visit, failure: Failure) -> Answer:
@@ -307,6 +307,7 @@ class Gate:
                 args = {"session": visit.session.id, **args}
             step = Call(name, args, visit.call.caller, visit.call.progress, visit.call.dialog, visit.call.patience_s)
             answer = await self.call(step)
+            await asyncio.sleep(0)  # how it ended is recorded before the next one begins
             return Step(answer.text, answer.data, answer.failed)
 
         return run
@@ -322,8 +323,8 @@ class Gate:
             question = visit.question or early_question(visit)
             self._audit.limited(question.caller, failure.message, tool=question.tool, session=question.session)
 
-    def _note(self, visit: Visit, outcome: str, why: str = "") -> None:
-        tool, took_ms = visit.tool.name if visit.tool else UNKNOWN, visit.elapsed_ms
+    def _note(self, visit: Visit, outcome: str, took_ms: float, why: str = "") -> None:
+        tool = visit.tool.name if visit.tool else UNKNOWN
         self.metrics.called(tool, outcome, took_ms / 1000)
         log.debug("%s by %s: %s, %.1f ms, record %d", tool, visit.call.caller.door, outcome, took_ms, visit.record)
         if visit.record:
@@ -438,6 +439,7 @@ class Gate:
         for task in self._leaving:
             task.cancel()
         await self._sessions.shut()
+        await asyncio.sleep(0)  # what has just ended is recorded
         self._audit.close()
 
 

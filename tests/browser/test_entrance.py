@@ -7,6 +7,7 @@ import pytest
 
 from pilothouse.browser import entrance
 from pilothouse.browser.tab import Tab
+from pilothouse.browser.world import NAME
 from tests.browser.looking import fails
 from tests.house import Agent
 from tests.promises import promise
@@ -25,12 +26,28 @@ const call = Reflect.apply.call.bind(Reflect.apply, Reflect);
 Object.defineProperty(Document.prototype, "title", { get() { caught.push("title"); return "Forged"; } });
 dispatchEvent(new Event("DOMContentLoaded"));
 </script>"""
+WHOLE = pytest.mark.whole("elsewhere a frame that is used again has its worlds still")
+FRAMED = "<title>Framed</title><iframe srcdoc='<button>Inner</button>'></iframe>"
 
 
 def tab_of(agent: Agent) -> Tab:
     (session,) = agent.gate.own(agent.caller).all()
     assert session.current
     return session.current
+
+
+async def gone_to(tab: Tab, url: str) -> None:
+    """By nobody who would ask for our world, or open the way for it."""
+    loaded = asyncio.Event()
+    leave = tab.channel.on("Page.loadEventFired", lambda _: loaded.set())
+    await tab.channel.send("Page.navigate", url=url)
+    await asyncio.wait_for(loaded.wait(), 10)
+    leave()
+
+
+async def said_before(tab: Tab) -> None:
+    """What was said to the page before is done."""
+    await tab.channel.send("Runtime.evaluate", expression="0")
 
 
 @promise("A08")
@@ -55,7 +72,7 @@ async def test_a_page_that_watches_its_prototypes_sees_nobody(agent: Agent, site
 
 
 @promise("A08")
-@pytest.mark.whole("elsewhere a frame that is used again has its worlds still")
+@WHOLE
 async def test_the_world_comes_when_the_page_has_arrived(
     agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,17 +81,14 @@ async def test_the_world_comes_when_the_page_has_arrived(
     await agent.call("navigate", url=site.url("small.html"))
     tab = tab_of(agent)
     await agent.call("get_page_state")
-    await tab.channel.send("Runtime.evaluate", expression="0")  # what was said to the page before is done, too
+    await said_before(tab)
     worlds: list[bool] = []
     tab.channel.on("Page.loadEventFired", lambda _: worlds.append(tab.frames.main.world is not None))
     await agent.call("navigate", url=site.url("small.html?late"))
     assert worlds == [False]
     assert "Go" in await agent.text("get_page_state")
     with tab.entrance.shut():
-        loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        tab.channel.on("Page.loadEventFired", lambda _: loaded.set_result(None))
-        await tab.channel.send("Page.navigate", url=site.url("small.html?never"))
-        await loaded
+        await gone_to(tab, site.url("small.html?never"))
         assert tab.frames.main.world is None
         assert (await tab.call("page", timeout=5))["title"] == "Small"
 
@@ -88,6 +102,7 @@ async def test_a_page_that_never_ends_is_seen_while_it_loads(agent: Agent, site:
     await agent.call("wait_for", text="And here", timeout_ms=5000)
     assert not going.done()
     going.cancel()
+    await asyncio.wait({going})
 
 
 @promise("A08")
@@ -105,14 +120,71 @@ async def test_each_change_of_the_title_is_told_once(agent: Agent, site: PageSer
 
 
 @promise("A08")
-async def test_it_is_open_again_whatever_became_of_the_way(agent: Agent, site: PageServer) -> None:
-    link = f"<title>Start</title><a href='{site.inline('<title>Next</title><button>End</button>')}'>On</a>"
-    await agent.call("navigate", url=site.inline(link))
-    await fails(agent, "navigation_failed", "navigate", url=site.dead_origin)
-    await fails(agent, "timeout", "navigate", url=site.url("hang"), timeout_ms=200)
-    await agent.call("navigate", url=site.inline(f"<script>location.replace('{site.inline(link)}')</script>"))
-    await agent.call("click", target="text=On")
-    assert (await agent.call("list_tabs"))["tabs"][0]["title"] == "Next"
-    assert "End" in await agent.text("get_page_state")
+@WHOLE
+@pytest.mark.parametrize("way", ["refused", "late", "sent on", "crashed"])
+async def test_it_is_open_again_whatever_became_of_the_way(agent: Agent, site: PageServer, way: str) -> None:
+    """The next document has our world before anybody asks for it."""
+    await agent.call("navigate", url=site.url("small.html"))
+    tab = tab_of(agent)
+    if way == "refused":
+        await fails(agent, "navigation_failed", "navigate", url=site.dead_origin)
+    elif way == "late":
+        await fails(agent, "timeout", "navigate", url=site.url("hang"), timeout_ms=200)
+    elif way == "sent on":
+        await agent.call(
+            "navigate", url=site.inline(f"<script>location.replace('{site.url('small.html?b')}')</script>")
+        )
+    else:
+        endless = site.inline(f"<img src='{site.url('hang')}'><script>0</script>")
+        came = asyncio.Event()
+        tab.channel.on("Page.frameNavigated", lambda _: came.set())
+        going = asyncio.ensure_future(agent.ask("navigate", url=endless))
+        await came.wait()
+        tab.channel.post("Page.crash")
+        assert "crashed" in (await going).text
+        await fails(agent, "tab_crashed", "get_page_state")
+    await agent.call("get_page_state")
+    await said_before(tab)
+    await gone_to(tab, site.inline(FRAMED))
+    assert all(frame.world for frame in tab.frames)
+    assert "Inner" in await agent.text("get_page_state")
     await agent.js("document.title = 'Changed'; 0")
     assert (await agent.call("list_tabs"))["tabs"][0]["title"] == "Changed"
+
+
+@promise("A08")
+@WHOLE
+async def test_a_page_that_takes_longer_has_it_soon(agent: Agent, site: PageServer) -> None:
+    """Though nobody asks for it."""
+    await agent.call("navigate", url=site.url("small.html"))
+    tab = tab_of(agent)
+    await agent.call("get_page_state")
+    await said_before(tab)
+    made = asyncio.Event()
+    tab.channel.on("Runtime.executionContextCreated", lambda p: made.set() if p["context"]["name"] == NAME else None)
+    going = asyncio.ensure_future(agent.ask("navigate", url=site.inline(f"<img src='{site.url('hang')}'>")))
+    await asyncio.wait_for(made.wait(), 10)
+    assert not going.done()
+    going.cancel()
+    await asyncio.wait({going})
+
+
+@promise("A08")
+@WHOLE
+async def test_a_page_that_was_left_too_early_is_read_when_it_comes_back(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It never had our world; nor had the frame in it."""
+    monkeypatch.setattr(entrance, "SOON_S", 1000)
+    await agent.call("navigate", url=site.url("small.html"))
+    tab = tab_of(agent)
+    await agent.call("get_page_state")
+    await said_before(tab)
+    with tab.entrance.shut():
+        await gone_to(tab, site.inline(FRAMED))
+        assert not any(frame.world for frame in tab.frames)
+        await gone_to(tab, site.url("small.html?next"))
+    assert "Go" in await agent.text("get_page_state")
+    assert (await agent.call("go_back"))["title"] == "Framed"
+    assert tab.document.whole, "Chrome has not kept it"
+    assert "Inner" in await agent.text("get_page_state")

@@ -63,6 +63,7 @@ class Context:
     limits = ""  # what of the policy cannot be held here
     begun_anew = "the browser ended and was started anew: tabs and cookies are gone"
     elsewhere = False  # on another machine, where our paths mean nothing
+    from_birth = True  # we have every page before its own scripts run
 
     def __init__(self, browser: "Browser", context_id: str, gateway: Gateway) -> None:
         self.id = self.key = context_id

@@ -20,12 +20,19 @@ SOON_S = 0.05  # after a document has come; most have arrived by then
 
 
 class Entrance:
-    """`on_title(title, lasting)`: lasting, if whoever told it tells each change, too."""
+    """`on_title(title, lasting)`: lasting, if whoever told it tells each change, too.
 
-    def __init__(self, channel: Channel, frames: Frames, on_title: Callable[[str, bool], None]) -> None:
+    `late`: our world may come late. Not where pages may have run before we came, as in the person's own Chrome: they
+    could see who tells their title.
+    """
+
+    def __init__(
+        self, channel: Channel, frames: Frames, on_title: Callable[[str, bool], None], *, late: bool = True
+    ) -> None:
         self._channel = channel
         self._frames = frames
         self._on_title = on_title
+        self._late = late
         self._is_shut = False
         self._soon: asyncio.TimerHandle | None = None
         self._herald = f"_{secrets.token_hex(12)}"  # gone before a page could look for it
@@ -37,15 +44,16 @@ class Entrance:
     def build(self) -> None:
         """As part of the tab's set-up."""
         post = self._channel.post
-        post("Runtime.addBinding", name=self._herald)
-        post("Page.addScriptToEvaluateOnNewDocument", source=world.herald(self._herald), runImmediately=True)
+        if self._late:
+            post("Runtime.addBinding", name=self._herald)
+            post("Page.addScriptToEvaluateOnNewDocument", source=world.herald(self._herald), runImmediately=True)
         post("Runtime.addBinding", name=TITLE, executionContextName=world.NAME)
-        self._entered = enter(self._channel)
+        self._enter()
 
     @contextlib.contextmanager
     def shut(self) -> Generator[None]:
         """While we send the tab somewhere."""
-        if name := _identifier(self._entered):
+        if self._late and (name := _identifier(self._entered)):
             self._is_shut = True
             self._channel.post("Page.removeScriptToEvaluateOnNewDocument", identifier=name)
         try:
@@ -53,21 +61,35 @@ class Entrance:
         finally:
             asyncio.get_running_loop().call_soon(self._open)  # what was asked for is answered first
 
-    def renewed(self) -> None:
-        """The session was begun anew, with all that it had been told: what it calls our script now, nobody knows."""
-        self._entered = None
-
     def _came(self, frame: dict[str, Any]) -> None:
         if self._is_shut and frame["id"] == self._frames.main.id:
+            self._in_time()
             self._soon = asyncio.get_running_loop().call_later(SOON_S, self._open)
 
-    def _open(self) -> None:
+    def _in_time(self) -> None:
         if self._soon:
             self._soon.cancel()
+            self._soon = None
+
+    def _open(self) -> None:
+        self._in_time()
         if self._is_shut:
             self._is_shut = False
-            self._entered = enter(self._channel)
-            self._entered.add_done_callback(lambda _: self._furnish())
+            self._enter().add_done_callback(lambda _: self._furnish())
+
+    def _enter(self) -> asyncio.Future[dict[str, Any]]:
+        self._entered = enter(self._channel)
+        self._entered.add_done_callback(self._again_if_lost)
+        return self._entered
+
+    def _again_if_lost(self, entered: asyncio.Future[dict[str, Any]]) -> None:
+        """Chrome forgets what a page was told that crashed before it heard; it says so when the next one is there."""
+        if not entered.cancelled() and "crash" in str(entered.exception()).lower():
+            self._enter()
+
+    def _furnish(self) -> None:
+        if made := self._frames.main.world:
+            made.furnish()
 
     def _wanted(self, frame: Frame) -> None:
         """A document that was left before its world was made may also come back without one."""
@@ -75,10 +97,6 @@ class Entrance:
             self._open()
         else:
             frame.channel.post("Page.createIsolatedWorld", frameId=frame.id, worldName=world.NAME)
-
-    def _furnish(self) -> None:
-        if made := self._frames.main.world:
-            made.furnish()
 
     def _told(self, params: dict[str, Any]) -> None:
         main, teller = self._frames.main, (params["name"], params["executionContextId"])
@@ -99,7 +117,7 @@ def enter(channel: Channel) -> asyncio.Future[dict[str, Any]]:
 
 
 def _identifier(reply: asyncio.Future[dict[str, Any]] | None) -> str:
-    """What the browser calls a script; nothing, if it has not said so, or a tab that sleeps was told."""
+    """What the browser calls a script; nothing, if it has not said so."""
     if reply is None or not reply.done() or reply.cancelled() or reply.exception():
         return ""
     return reply.result().get("identifier", "")

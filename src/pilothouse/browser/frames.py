@@ -90,11 +90,15 @@ class Frames:
     async def ready(self, frame: Frame, timeout: float) -> World:
         """The frame's world, waiting for it while a document is being replaced; made, if it has none yet."""
 
+        asked = None  # in which document
+
         def over() -> object:
+            nonlocal asked
+            if frame.world is None and frame.page_context and frame.page_context != asked:
+                asked = frame.page_context
+                self.on_wanted(frame)
             return frame.world or frame.crashed or frame.id not in self._by_id or self._hindrance()
 
-        if frame.world is None and frame.page_context:
-            self.on_wanted(frame)
         in_time = await self._signal.until(over, timeout)
         if frame.world:
             return frame.world
@@ -158,7 +162,7 @@ class Frames:
         frame.loader_id = info["loaderId"]
 
     def _has_come(self, frame: Frame) -> bool:
-        return frame.world is not None or frame.channel is not self.main.channel
+        return bool(frame.world or frame.page_context or frame.channel is not self.main.channel)
 
     def merge(self, channel: Channel, tree: dict[str, Any]) -> None:
         """A tree as `Page.getFrameTree` tells it: what was there before anybody listened, or came back."""
@@ -218,6 +222,7 @@ class Frames:
             frame.document = channel.post(
                 "Runtime.evaluate", expression="document", uniqueContextId=context["uniqueId"], steadfast=True
             )
+            self._signal.stir()
         elif context["name"] == world.GUEST:
             frame.guest_context = (context["uniqueId"], context["id"])
         elif context["name"] == world.NAME:

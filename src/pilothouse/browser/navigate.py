@@ -13,7 +13,7 @@ import msgspec
 from pilothouse.browser.border import Refusal
 from pilothouse.browser.network import Request
 from pilothouse.browser.settle import Mark, arrived, settle
-from pilothouse.browser.stuck import STUCK_S, free
+from pilothouse.browser.stuck import STUCK_S, free, open_up
 from pilothouse.browser.tab import MAX_TITLE, Document, Tab
 from pilothouse.browser.unseen import look_ahead
 from pilothouse.cdp.connection import ProtocolError
@@ -112,7 +112,7 @@ async def reload(tab: Tab, wait_until: str, timeout: float) -> Arrival:
 async def history(tab: Tab, step: int, timeout: float) -> Arrival:
     """The navigation history, not `history.back()`: that one is silent when there is nothing to go back to."""
     end = asyncio.get_running_loop().time() + timeout
-    told, _ = await asyncio.gather(tab.channel.post("Page.getNavigationHistory"), free(tab, STUCK_S))
+    told, _ = await asyncio.gather(tab.channel.post("Page.getNavigationHistory"), open_up(tab))
     entry = _entry(told, step)
     async with _left(tab) as mark:
         before, moves = tab.document, tab.moves
@@ -171,8 +171,9 @@ async def _leaving(tab: Tab) -> AsyncGenerator[Mark]:
     Before the navigation begins, because from then on until it ends Chrome holds back what we would say to the page
     (M); and while it lasts, because `beforeunload` runs only then.
     """
-    await free(tab, STUCK_S)
-    with tab.entrance.shut():
+    await open_up(tab)
+    # A crashed page hears nothing: what it is told would be forgotten when it comes back.
+    with contextlib.nullcontext() if tab.crashed else tab.entrance.shut():
         async with _left(tab) as mark:
             yield mark
 

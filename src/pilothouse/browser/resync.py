@@ -19,7 +19,6 @@ _TITLE = "document.title"
 async def wake(tab: Tab, timeout: float) -> None:
     """Its session was ended and begins anew with this: the browser tells of every frame and world by itself."""
     tab.frames.lose(tab.channel)
-    tab.entrance.renewed()
     await _take_stock(tab, timeout)
 
 

@@ -228,6 +228,7 @@ class SharedSeat(Seat):
     """`allowed`: the hosts that its session narrowed itself to."""
 
     limits = LIMITS
+    from_birth = False
     begun_anew = "the connection was broken for longer than 10 s: tabs have other names now, list them"
 
     def __init__(self, browser: SharedBrowser, number: int, allowed: tuple[str, ...]) -> None:

@@ -27,8 +27,15 @@ class Signal:
         if condition():
             return True
         loop = asyncio.get_running_loop()
+        end = None if timeout is None else loop.time() + timeout
+        while await self._holds(condition, loop, end):
+            if condition():  # it may have passed before we were woken
+                return True
+        return False
+
+    async def _holds(self, condition: Callable[[], object], loop: asyncio.AbstractEventLoop, end: float | None) -> bool:
         holds: asyncio.Future[bool] = loop.create_future()
-        timer = None if timeout is None else loop.call_later(max(timeout, 0), _settle, holds, False)
+        timer = None if end is None else loop.call_at(end, _settle, holds, False)
         self._waiting[holds] = condition
         try:
             return await holds

@@ -5,6 +5,7 @@ Above: gate, navigate, browser. Below: tab, cdp.
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from typing import Any
 
 from pilothouse.browser.tab import Tab
@@ -26,13 +27,20 @@ async def knock(tab: Tab) -> None:
         await asyncio.sleep(0)  # that it is on its way when the caller goes on
 
 
-async def free(tab: Tab, patience_s: float) -> bool:
-    """Break off script that keeps a process of the tab from answering; False when all of them answer."""
+async def open_up(tab: Tab) -> None:
+    """Free a page that is about to be left; if somebody has knocked, the answer is there or on its way."""
+    (at, answers), tab.knocked = tab.knocked, (0.0, {})
+    is_fresh = asyncio.get_running_loop().time() - at <= KNOCK_S
+    await free(tab, STUCK_S, answers if is_fresh else {})
+
+
+async def free(tab: Tab, patience_s: float, answers: Mapping[Channel, Answer] = {}) -> bool:
+    """Break off script that keeps a process of the tab from answering; False when all of them answer.
+
+    `answers`: of those who were asked already.
+    """
     if not _may_answer(tab):
         return False
-    (at, answers), tab.knocked = tab.knocked, (0.0, {})
-    if asyncio.get_running_loop().time() - at > KNOCK_S:
-        answers = {}
     asked = [(one, answers.get(one) or _asked(one, patience_s)) for one in tab.page_channels()]
     return any(await asyncio.gather(*(_freed(channel, answer) for channel, answer in asked)))
 

@@ -58,6 +58,8 @@ class Home(Protocol):
     def forbids(self, url: str) -> Refusal | None: ...
     @property
     def elsewhere(self) -> bool: ...
+    @property
+    def from_birth(self) -> bool: ...
 
 
 class Turn(asyncio.Lock):
@@ -117,7 +119,7 @@ class Tab:
         self._errors_told: list[float] = []
         self._late: set[asyncio.Task[None]] = set()
         self._running: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self.entrance = Entrance(channel, self.frames, self._titled)
+        self.entrance = Entrance(channel, self.frames, self._titled, late=home.from_birth)
         self._listen()
         self.prepare(channel)
 

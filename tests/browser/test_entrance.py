@@ -141,7 +141,8 @@ async def test_it_is_open_again_whatever_became_of_the_way(agent: Agent, site: P
         going = asyncio.ensure_future(agent.ask("navigate", url=endless))
         await came.wait()
         tab.channel.post("Page.crash")
-        assert "crashed" in (await going).text
+        await going
+        assert await tab.signal.until(lambda: tab.crashed, 10)
         await fails(agent, "tab_crashed", "get_page_state")
     await agent.call("get_page_state")
     await said_before(tab)

@@ -126,6 +126,8 @@ async def test_it_is_open_again_whatever_became_of_the_way(agent: Agent, site: P
     """The next document has our world before anybody asks for it."""
     await agent.call("navigate", url=site.url("small.html"))
     tab = tab_of(agent)
+    await agent.call("get_page_state")
+    await said_before(tab)
     if way == "refused":
         await fails(agent, "navigation_failed", "navigate", url=site.dead_origin)
     elif way == "late":

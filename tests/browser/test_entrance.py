@@ -50,6 +50,14 @@ async def said_before(tab: Tab) -> None:
     await tab.channel.send("Runtime.evaluate", expression="0")
 
 
+async def at_home(agent: Agent, site: PageServer) -> Tab:
+    """In a page that has our world, and the browser has said so."""
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("get_page_state")
+    await said_before(tab_of(agent))
+    return tab_of(agent)
+
+
 @promise("A08")
 async def test_a_page_finds_no_trace(agent: Agent, site: PageServer) -> None:
     """Neither in its own window at the first moment, nor in one that it makes, nor in a page of another window."""
@@ -78,10 +86,7 @@ async def test_the_world_comes_when_the_page_has_arrived(
 ) -> None:
     """Or when somebody asks for it."""
     monkeypatch.setattr(entrance, "SOON_S", 1000)
-    await agent.call("navigate", url=site.url("small.html"))
-    tab = tab_of(agent)
-    await agent.call("get_page_state")
-    await said_before(tab)
+    tab = await at_home(agent, site)
     worlds: list[bool] = []
     tab.channel.on("Page.loadEventFired", lambda _: worlds.append(tab.frames.main.world is not None))
     await agent.call("navigate", url=site.url("small.html?late"))
@@ -124,10 +129,7 @@ async def test_each_change_of_the_title_is_told_once(agent: Agent, site: PageSer
 @pytest.mark.parametrize("way", ["refused", "late", "sent on", "crashed"])
 async def test_it_is_open_again_whatever_became_of_the_way(agent: Agent, site: PageServer, way: str) -> None:
     """The next document has our world before anybody asks for it."""
-    await agent.call("navigate", url=site.url("small.html"))
-    tab = tab_of(agent)
-    await agent.call("get_page_state")
-    await said_before(tab)
+    tab = await at_home(agent, site)
     if way == "refused":
         await fails(agent, "navigation_failed", "navigate", url=site.dead_origin)
     elif way == "late":
@@ -159,10 +161,7 @@ async def test_it_is_open_again_whatever_became_of_the_way(agent: Agent, site: P
 @WHOLE
 async def test_a_page_that_takes_longer_has_it_soon(agent: Agent, site: PageServer) -> None:
     """Though nobody asks for it."""
-    await agent.call("navigate", url=site.url("small.html"))
-    tab = tab_of(agent)
-    await agent.call("get_page_state")
-    await said_before(tab)
+    tab = await at_home(agent, site)
     made = asyncio.Event()
     tab.channel.on("Runtime.executionContextCreated", lambda p: made.set() if p["context"]["name"] == NAME else None)
     going = asyncio.ensure_future(agent.ask("navigate", url=site.inline(f"<img src='{site.url('hang')}'>")))
@@ -179,10 +178,7 @@ async def test_a_page_that_was_left_too_early_is_read_when_it_comes_back(
 ) -> None:
     """It never had our world; nor had the frame in it."""
     monkeypatch.setattr(entrance, "SOON_S", 1000)
-    await agent.call("navigate", url=site.url("small.html"))
-    tab = tab_of(agent)
-    await agent.call("get_page_state")
-    await said_before(tab)
+    tab = await at_home(agent, site)
     with tab.entrance.shut():
         await gone_to(tab, site.inline(FRAMED))
         assert not any(frame.world for frame in tab.frames)

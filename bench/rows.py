@@ -154,7 +154,7 @@ def only_ours(driver: Driver, full: bool) -> None:
 
 
 def navigate(driver: Driver, url: Url) -> float:
-    """More often than the rest: a navigation is the work of four processes, and one takes a third longer than another."""
+    """More often than the rest: it is the work of four processes, and one takes a third longer than another."""
     times: list[float] = []
     for n in range(15):
         target = url(f"small.html?{n}")

@@ -5,6 +5,9 @@ import asyncio
 import pytest
 
 from pilothouse.browser.signal import Signal
+from tests.promises import promise
+
+pytestmark = promise("A05")
 
 
 async def test_only_as_many_go_on_as_there_is_something_for() -> None:

@@ -63,13 +63,17 @@ async def test_a_page_finds_no_trace(agent: Agent, site: PageServer) -> None:
     """Neither in its own window at the first moment, nor in one that it makes, nor in a page of another window."""
     look = f"<script>window.seen = {SEEN}</script>"
     inner = f"<iframe srcdoc='{look}'></iframe>"
-    opens = f"<script>window.blank = open('about:blank'); window.other = open('{site.inline(look)}')</script>"
+    tells = f"{look}<script>opener.postMessage('here', '*')</script>"
+    opens = (
+        "<script>window.came = new Promise(done => addEventListener('message', done)); "
+        f"window.blank = open('about:blank'); window.other = open('{site.inline(tells)}')</script>"
+    )
     await agent.call("navigate", url=site.inline(f"{look}{inner}{opens}"))
     for arrive in ("navigate", "reload"):
         if arrive == "reload":
             await agent.call("reload")
         frames = "[seen, frames[0].seen, frames[0].eval(seeing), blank.eval(seeing), other.seen, other.eval(seeing)]"
-        assert await agent.js(f"const seeing = {SEEN!r}; {frames}") == [[]] * 6
+        assert await agent.js(f"const seeing = {SEEN!r}; came.then(() => {frames})") == [[]] * 6
 
 
 @promise("A08")

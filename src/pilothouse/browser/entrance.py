@@ -26,9 +26,7 @@ class Entrance:
     could see who tells their title.
     """
 
-    def __init__(
-        self, channel: Channel, frames: Frames, on_title: Callable[[str, bool], None], *, late: bool = True
-    ) -> None:
+    def __init__(self, channel: Channel, frames: Frames, on_title: Callable[[str, bool], None], *, late: bool) -> None:
         self._channel = channel
         self._frames = frames
         self._on_title = on_title

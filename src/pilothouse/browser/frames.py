@@ -89,7 +89,6 @@ class Frames:
 
     async def ready(self, frame: Frame, timeout: float) -> World:
         """The frame's world, waiting for it while a document is being replaced; made, if it has none yet."""
-
         asked: tuple[str, int] | None = None  # in which document
 
         def over() -> object:

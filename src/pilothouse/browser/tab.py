@@ -345,7 +345,10 @@ class Tab:
             channel.post("Inspector.enable")
             # A page that is made ahead is no target that we could watch, and its requests look like this tab's (M).
             channel.post("Page.setPrerenderingAllowed", isAllowed=False)
-            self.entrance.build() if channel is self.channel else enter(channel)
+            if channel is self.channel:
+                self.entrance.build()
+            else:
+                enter(channel)
             channel.post("Emulation.setFocusEmulationEnabled", enabled=True)
             channel.post("Page.setInterceptFileChooserDialog", enabled=True)
         channel.post("Target.setAutoAttach", **AUTO_ATTACH)

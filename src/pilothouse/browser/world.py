@@ -37,7 +37,12 @@ def first() -> str:
 
 def herald(name: str) -> str:
     """Tells the title of a page from the page's own world, by the function of that name."""
-    return f'((name) => {{ "use strict";\n{_joined([HERALD])}\n}})("{name}")'
+    return f'{_herald()}("{name}")'
+
+
+@functools.cache
+def _herald() -> str:
+    return f'((name) => {{ "use strict";\n{_joined([HERALD])}\n}})'
 
 
 def _once(name: str, body: str) -> str:

@@ -1,4 +1,4 @@
-"""Runs the rows round by round, everyone in turn within a row, and prints the best of the rounds as one table.
+"""Runs the rows round by round, everyone's samples of a row in turn, and prints the best of the rounds as one table.
 
 Times drift on a shared machine, so only numbers of one run are compared, and ours with bare CDP above all.
 """
@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import shutil
+import statistics
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -82,16 +83,28 @@ def measure(rows: list[Row], drivers: list[Driver], rounds: int, pages: PageServ
         for row in rows:
             if row.once and turn:
                 continue
-            for driver in drivers:
-                say(f"round {turn + 1}/{rounds}  {row.name.strip()}  {driver.name}")
-                try:
-                    cells[key(row)].setdefault(driver.name, []).append(row.measure(driver, pages.url))
-                except Cannot:
-                    continue
-                except Exception as error:  # a cell that failed is part of the result
-                    problems.append(f"{key(row)}, {driver.name}: {type(error).__name__}: {str(error)[:300]}")
-                    say(f"  {problems[-1]}")
+            say(f"round {turn + 1}/{rounds}  {row.name.strip()}")
+            for name, samples in taken(row, drivers, pages, problems).items():
+                cells[key(row)].setdefault(name, []).append(statistics.median(samples))
     return cells, problems
+
+
+def taken(row: Row, drivers: list[Driver], pages: PageServer, problems: list[str]) -> dict[str, list[float]]:
+    """Everybody's samples in turn, one by one: what else the machine does meanwhile hits all of them alike."""
+    running = {driver: row.measure(driver, pages.url) for driver in drivers}
+    found: dict[str, list[float]] = {}
+    while running:
+        for driver, samples in tuple(running.items()):
+            try:
+                found.setdefault(driver.name, []).append(next(samples))
+            except (Cannot, StopIteration):
+                del running[driver]
+            except Exception as error:  # a cell that failed is part of the result
+                del running[driver]
+                found.pop(driver.name, None)
+                problems.append(f"{key(row)}, {driver.name}: {type(error).__name__}: {str(error)[:300]}")
+                say(f"  {problems[-1]}")
+    return {name: samples for name, samples in found.items() if samples}
 
 
 def key(row: Row) -> str:

@@ -1,11 +1,12 @@
 """The rows: what is done, how often, how its effect is checked, and the bar it must reach.
 
-A sample whose effect did not happen is not a fast sample: it raises, and the cell says so.
+A row is a series of samples, so that everybody's can be taken in turn. One whose effect did not happen is not a fast
+sample: it raises, and the cell says so.
 """
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from bench import afar, relayed, sluiced
@@ -14,7 +15,8 @@ from bench.driver import ASKING, POLICY, Cannot, Driver, Ours, Spot
 from bench.tokens import count_tokens
 
 Url = Callable[[str], str]
-Measure = Callable[[Driver, Url], float]
+Samples = Iterator[float]
+Measure = Callable[[Driver, Url], Samples]
 
 GO = Spot("#go", "button", "Go")
 NAME = Spot("#name", "textbox", "Name")
@@ -34,6 +36,15 @@ TEN = [
 # Longer than any server's settling, so that the text comes while the wait is under way.
 LATE_MS = 1500
 THINK_S = 0.15
+
+
+def single(number: Callable[[Driver, Url], float]) -> Measure:
+    """A row whose one sample says it all."""
+
+    def measure(driver: Driver, url: Url) -> Samples:
+        yield number(driver, url)
+
+    return measure
 
 
 class Row(NamedTuple):
@@ -70,73 +81,64 @@ def timed(work: Callable[[], object]) -> float:
 def click_on(page: str, elsewhere: Spot, samples: int) -> Measure:
     """The mouse comes from somewhere else each time, as it does in real work: hovering anew costs a frame."""
 
-    def measure(driver: Driver, url: Url) -> float:
+    def measure(driver: Driver, url: Url) -> Samples:
         driver.navigate(url(page))
         handle, away = driver.find(GO), driver.find(elsewhere)
-        times: list[float] = []
         for _ in range(samples):
             driver.click(away)
             before = driver.evaluate("clicks")
-            times.append(timed(lambda: driver.click(handle)))
+            yield timed(lambda: driver.click(handle))
             check(driver.evaluate("clicks") == before + 1, "the click counter did not rise by one")
-        return statistics.median(times)
 
     return measure
 
 
-def fill(driver: Driver, url: Url) -> float:
+def fill(driver: Driver, url: Url) -> Samples:
     driver.navigate(url("small.html"))
     handle = driver.find(NAME)
-    times: list[float] = []
     for n in range(8):
         text = f"Ada Lovelace {n}"
-        times.append(timed(lambda text=text: driver.fill(handle, text)))
+        yield timed(lambda text=text: driver.fill(handle, text))
         check(driver.evaluate("document.getElementById('name').value") == text, "the field has another value")
-    return statistics.median(times)
 
 
-def fill_ten(driver: Driver, url: Url) -> float:
+def fill_ten(driver: Driver, url: Url) -> Samples:
     driver.navigate(url("form.html"))
     handles = [driver.find(spot) for spot in TEN]
-    times: list[float] = []
     for n in range(3):
         fields = [(handle, f"V{n}{i}@X.ORG") for i, handle in enumerate(handles)]
-        times.append(timed(lambda fields=fields: driver.fill_many(fields)))
+        yield timed(lambda fields=fields: driver.fill_many(fields))
         held = "[" + ",".join(f"document.querySelector('{spot.selector}').value" for spot in TEN) + "].join()"
         check(driver.evaluate(held) == ",".join(text for _, text in fields), "not all ten fields have their value")
-    return statistics.median(times)
 
 
-def press(driver: Driver, url: Url) -> float:
+def press(driver: Driver, url: Url) -> Samples:
     driver.navigate(url("small.html"))
-    times: list[float] = []
     for _ in range(8):
         before = driver.evaluate("keys")
-        times.append(timed(lambda: driver.press("a")))
+        yield timed(lambda: driver.press("a"))
         check(driver.evaluate("keys") == before + 1, "the page saw no key")
-    return statistics.median(times)
 
 
-def evaluate(driver: Driver, url: Url) -> float:
+def evaluate(driver: Driver, url: Url) -> Samples:
     driver.navigate(url("small.html"))
     check(driver.evaluate("1+1") == 2, "1+1 is not 2")
-    return statistics.median(timed(lambda: driver.evaluate("1+1")) for _ in range(12))
+    for _ in range(12):
+        yield timed(lambda: driver.evaluate("1+1"))
 
 
 def first_snapshot(page: str, *, full: bool = False) -> Measure:
-    def measure(driver: Driver, url: Url) -> float:
+    def measure(driver: Driver, url: Url) -> Samples:
         only_ours(driver, full)
-        times: list[float] = []
         for n in range(5):
             driver.navigate(url(f"{page}?{n}"))
-            times.append(timed(lambda: driver.snapshot(full=full)))
-        return statistics.median(times)
+            yield timed(lambda: driver.snapshot(full=full))
 
     return measure
 
 
 def snapshot_tokens(page: str, *, full: bool = False) -> Measure:
-    def measure(driver: Driver, url: Url) -> float:
+    def counted(driver: Driver, url: Url) -> float:
         only_ours(driver, full)
         driver.navigate(url(page))
         text = driver.snapshot(full=full)
@@ -144,7 +146,7 @@ def snapshot_tokens(page: str, *, full: bool = False) -> Measure:
             raise Cannot
         return count_tokens([text])[0]
 
-    return measure
+    return single(counted)
 
 
 def only_ours(driver: Driver, full: bool) -> None:
@@ -153,29 +155,24 @@ def only_ours(driver: Driver, full: bool) -> None:
         raise Cannot
 
 
-def navigate(driver: Driver, url: Url) -> float:
+def navigate(driver: Driver, url: Url) -> Samples:
     """More often than the rest: it is the work of four processes, and one takes a third longer than another."""
-    times: list[float] = []
     for n in range(15):
         target = url(f"small.html?{n}")
-        times.append(timed(lambda target=target: driver.navigate(target)))
+        yield timed(lambda target=target: driver.navigate(target))
         check(driver.evaluate("location.href + document.readyState") == f"{target}complete", "the page is another")
-    return statistics.median(times)
 
 
-def back(driver: Driver, url: Url) -> float:
-    times: list[float] = []
+def back(driver: Driver, url: Url) -> Samples:
     for n in range(5):
         driver.navigate(url(f"small.html?{n}"))
         driver.navigate(url("small.html?next"))
-        times.append(timed(driver.back))
+        yield timed(driver.back)
         check(driver.evaluate("location.search") == f"?{n}", "the page is another")
-    return statistics.median(times)
 
 
-def lateness(driver: Driver, url: Url) -> float:
+def lateness(driver: Driver, url: Url) -> Samples:
     driver.navigate(url("small.html"))
-    times: list[float] = []
     for n in range(3):
         text = f"Here at last {n}"
         driver.evaluate(
@@ -186,13 +183,11 @@ def lateness(driver: Driver, url: Url) -> float:
         seen = time.time() * 1000
         late = seen - driver.evaluate("window.at")
         check(-1 < late < LATE_MS, "the text was there before the wait began")
-        times.append(late)
-    return statistics.median(times)
+        yield late
 
 
-def screenshot(driver: Driver, url: Url) -> float:
+def screenshot(driver: Driver, url: Url) -> Samples:
     driver.navigate(url("small.html"))
-    times: list[float] = []
     for _ in range(5):
         size = 0
 
@@ -200,35 +195,30 @@ def screenshot(driver: Driver, url: Url) -> float:
             nonlocal size
             size = driver.screenshot()
 
-        times.append(timed(shoot))
+        yield timed(shoot)
         check(size > 50, "no picture")
-    return statistics.median(times)
 
 
-def click_snapshot(driver: Driver, url: Url) -> float:
+def click_snapshot(driver: Driver, url: Url) -> Samples:
     driver.navigate(url("small.html"))
     handle = driver.find(GO)
-    times: list[float] = []
     for _ in range(5):
         before = driver.evaluate("clicks")
-        times.append(timed(lambda: driver.click_snapshot(handle)))
+        yield timed(lambda: driver.click_snapshot(handle))
         check(driver.evaluate("clicks") == before + 1, "the click counter did not rise by one")
-    return statistics.median(times)
 
 
-def batch(driver: Driver, url: Url) -> float:
+def batch(driver: Driver, url: Url) -> Samples:
     driver.navigate(url("small.html"))
     handle = driver.find(GO)
-    times: list[float] = []
     for _ in range(3):
         before = driver.evaluate("clicks")
-        times.append(timed(lambda: driver.click_many(handle, 5)))
+        yield timed(lambda: driver.click_many(handle, 5))
         check(driver.evaluate("clicks") == before + 5, "not five clicks")
-    return statistics.median(times)
 
 
 def listing(*, everything: bool) -> Measure:
-    return lambda driver, url: count_tokens([driver.listing(everything=everything)])[0]
+    return single(lambda driver, url: count_tokens([driver.listing(everything=everything)])[0])
 
 
 def crowd(driver: Driver, url: Url) -> float:
@@ -247,18 +237,19 @@ def crowd_without_reserve(driver: Driver, url: Url) -> float:
         one.close()
 
 
-def page_load(driver: Driver, url: Url) -> float:
+def page_load(driver: Driver, url: Url) -> Samples:
     """By the page's own clock, so that only the network between browser and server differs: ours goes through the
     sluice, with a policy in force. Both are told of every request: that alone makes a page slower, and is what a log of
     the network costs whoever keeps one."""
     if isinstance(driver, BareCdp):
         with driver.watching_network():
-            return _page_load(driver, url)
-    return _page_load(driver, url)
+            yield from _page_load(driver, url)
+    else:
+        yield from _page_load(driver, url)
 
 
-def _page_load(driver: Driver, url: Url) -> float:
-    return statistics.median(sluiced.load(driver, url(f"gallery.html?{n}")) for n in range(10))
+def _page_load(driver: Driver, url: Url) -> Samples:
+    return (sluiced.load(driver, url(f"gallery.html?{n}")) for n in range(10))
 
 
 def sluice_cost(driver: Driver, url: Url) -> float:
@@ -288,7 +279,7 @@ def policy_cost(driver: Driver, url: Url) -> float:
 def policy_load(policy: str) -> Measure:
     """How much longer a page with forty pictures takes to load under a policy than without one, by its own clock."""
 
-    def measure(driver: Driver, url: Url) -> float:
+    def added(driver: Driver, url: Url) -> float:
         if not isinstance(driver, Ours):
             raise Cannot
         with driver.another(policy="") as without, driver.another(policy) as under:
@@ -297,7 +288,7 @@ def policy_load(policy: str) -> Measure:
         free, held = (statistics.median(times) for times in zip(*taken, strict=True))
         return max((held / free - 1) * 100, 0.01)
 
-    return measure
+    return single(added)
 
 
 def extension_cost(driver: Driver, url: Url) -> float:
@@ -334,7 +325,7 @@ def memory_after(driver: Driver, url: Url) -> float:
 
 
 ROWS = [
-    Row("start (daemon up)", lambda driver, url: statistics.median(driver.spawn_ms() for _ in range(3)), limit=50),
+    Row("start (daemon up)", lambda driver, url: (driver.spawn_ms() for _ in range(3)), limit=50),
     Row("click, small page", click_on("small.html", NAME, 8), ratio=2.5, limit=20),
     # Judged by its time: after a press Chrome draws before it does anything else, and who answers at once, as bare CDP
     # does, has not seen what the press began.
@@ -351,12 +342,12 @@ ROWS = [
     Row("  the same, full", snapshot_tokens("big.html", full=True), "tokens", once=True),
     Row("navigate, small", navigate, ratio=1.25, limit=75),
     Row("page load by its own clock, 40 pictures", page_load, ratio=1.1),
-    Row("sluice, added to that", sluice_cost, "%", limit=10),
+    Row("sluice, added to that", single(sluice_cost), "%", limit=10),
     Row("policy, added to that", policy_load(POLICY), "%", limit=10),
     Row("policy that asks, added to that", policy_load(ASKING), "%", limit=10),
-    Row("policy, added to a call", policy_cost, limit=1, once=True),
-    Row("extension, added to a CDP call", extension_cost, limit=2),
-    Row("Selenium Grid, added to a CDP call", grid_cost, limit=30),
+    Row("policy, added to a call", single(policy_cost), limit=1, once=True),
+    Row("extension, added to a CDP call", single(extension_cost), limit=2),
+    Row("Selenium Grid, added to a CDP call", single(grid_cost), limit=30),
     Row("back", back, ratio=1.6, limit=45),
     Row("wait for text, lateness", lateness, limit=6),
     Row("screenshot", screenshot, limit=40),
@@ -364,8 +355,8 @@ ROWS = [
     Row("batch of 5 clicks", batch),
     Row("tools/list, default", listing(everything=False), "tokens", limit=3000, once=True),
     Row("tools/list, all", listing(everything=True), "tokens", limit=11000, once=True),
-    Row("10 clients, navigate + click", crowd, "calls/s", ratio=0.8, more_is_better=True),
-    Row("10 clients, no renderer in reserve either", crowd_without_reserve, "calls/s", more_is_better=True),
-    Row("server memory, one page", memory, "MB", limit=90, once=True),
-    Row("server memory, after ten clients", memory_after, "MB", once=True),
+    Row("10 clients, navigate + click", single(crowd), "calls/s", ratio=0.8, more_is_better=True),
+    Row("10 clients, no renderer in reserve either", single(crowd_without_reserve), "calls/s", more_is_better=True),
+    Row("server memory, one page", single(memory), "MB", limit=90, once=True),
+    Row("server memory, after ten clients", single(memory_after), "MB", once=True),
 ]

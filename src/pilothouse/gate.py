@@ -109,6 +109,14 @@ class Gate:
         asyncio.get_running_loop().call_soon(self._note, visit, error["code"], visit.elapsed_ms, why)
         return answer
 
+    def foresee(self, caller: Caller, name: str, session: str) -> None:
+        """A call has come that its door has yet to read. If it leaves a page, that one is asked at once whether it
+        answers: it takes longer to do so than the door and the judges to come to their end (M)."""
+        tool = self.registry.get(name)
+        found = self._sessions.reached(caller.key, session or caller.connection) if tool and tool.leaves else None
+        if found and found.owner[1] == caller.connection and found.current and found.options.browser in _OURS:
+            knock(found.current)
+
     def _failed(self, visit: Visit, failure: Failure) -> Answer:
         self.permits.hide(visit)
         return failed(visit, failure)
@@ -122,8 +130,8 @@ class Gate:
         if tool.runner_name:
             self._check_steps(args)
         place = await self._placed(visit, args)
-        if visit.tab and tool.leaves:
-            await knock(visit.tab)  # the page answers while the call is judged
+        if visit.tab and tool.leaves and knock(visit.tab):
+            await asyncio.sleep(0)  # that it is on its way: the page answers while the call is judged
         args = _named(visit, args)
         _check_domains(visit, tool, args)
         await until_free(visit)
@@ -443,6 +451,7 @@ class Gate:
         self._audit.close()
 
 
+_OURS = ("isolated", "profile")  # a browser of the person's is spoken to when its tab is known to be there
 _OF_A_BROWSER = [
     ("browser_memory_bytes", "memory_bytes", "Memory of a browser with all its processes.", "gauge"),
     ("browser_cpu_seconds", "cpu_s", "CPU time of a browser's living processes.", "gauge"),

@@ -260,8 +260,11 @@ class Registry:
     def __iter__(self):
         return iter(self._by_name.values())
 
+    def get(self, name: str) -> Tool | None:
+        return self._by_name.get(name) or self._aliases.get(name)
+
     def find(self, name: str) -> Tool:
-        found = self._by_name.get(name) or self._aliases.get(name)
+        found = self.get(name)
         if found is None:
             message = f"there is no tool called {name[:80]!r}"
             raise Failure("unknown_tool", message, suggestions=_similar(name, self._by_name))

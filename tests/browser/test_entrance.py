@@ -88,14 +88,15 @@ async def test_a_page_that_watches_its_prototypes_sees_nobody(agent: Agent, site
 async def test_the_world_comes_when_the_page_has_arrived(
     agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or when somebody asks for it."""
+    """Or when somebody asks for it. Nor is the page asked for its document before."""
     monkeypatch.setattr(entrance, "SOON_S", 1000)
     tab = await at_home(agent, site)
-    worlds: list[bool] = []
-    tab.channel.on("Page.loadEventFired", lambda _: worlds.append(tab.frames.main.world is not None))
+    main, there = tab.frames.main, list[bool]()
+    tab.channel.on("Page.loadEventFired", lambda _: there.extend((main.world is not None, main.document is not None)))
     await agent.call("navigate", url=site.url("small.html?late"))
-    assert worlds == [False]
+    assert there == [False, False]
     assert "Go" in await agent.text("get_page_state")
+    assert main.document is not None
     with tab.entrance.shut():
         await gone_to(tab, site.url("small.html?never"))
         assert tab.frames.main.world is None

@@ -85,6 +85,7 @@ class FakeGate:
         self.registry = Registry(one for one in declared() if one.name.startswith(("fake_", "test_")))
         self.sessions = OwnSessions()
         self.calls: list[Call] = []
+        self.foreseen: list[tuple[str, str, int]] = []  # tool, session, and how many calls had come by then
         self.gone: list[str] = []
         self.owned: dict[str, list[Event]] = {}
         self._listeners: set[Callable[[str, str, Event], None]] = set()
@@ -104,6 +105,9 @@ class FakeGate:
             return Answer(call.tool, failure.to_text(), error, [], failed=True, status=failure.status)
         data = msgspec.to_builtins(result.data)
         return Answer(call.tool, result.to_text(), data, result.images, failed=False, status=200)
+
+    def foresee(self, caller: Caller, name: str, session: str) -> None:
+        self.foreseen.append((name, session, len(self.calls)))
 
     def leave(self, connection: str) -> "asyncio.Task[None]":
         self.gone.append(connection)

@@ -54,6 +54,22 @@ async def test_a_client_lists_and_calls_tools(where: Any, mode: str) -> None:
         assert not result.is_error
 
 
+@promise("A06")
+async def test_a_call_on_a_line_is_foreseen(local: Path, gate: FakeGate) -> None:
+    """Before it is read, and whatever stands in it."""
+    odd: list[Any] = [{"session": 5}, [], None, "x"]
+    async with line(local) as opened:
+        await opened.initialize()
+        await opened.call("tools/list")
+        await opened.call("tools/call", {"name": "fake_echo", "arguments": {"text": "hi", "session": "s1"}})
+        for given in odd:
+            await opened.call("tools/call", {"name": "fake_echo", "arguments": given})
+        for params in ({"name": 5}, {}, [1]):
+            assert "error" in await opened.call("tools/call", params)
+    assert gate.foreseen[0] == ("fake_echo", "s1", 0)
+    assert [one[:2] for one in gate.foreseen[1:]] == [("fake_echo", "")] * len(odd)
+
+
 @WIRES
 @ERAS
 async def test_a_failure_is_a_result_with_its_next_step(where: Any, mode: str) -> None:

@@ -30,7 +30,7 @@ class Frame:
         self.world: World | None = None
         self.page_context: tuple[str, int] | None = None  # the page's own world: unique id and number
         self.guest_context: tuple[str, int] | None = None  # made when a caller first wants a world of its own
-        # The page's own document as a remote object, asked for ahead of the first snapshot.
+        # The page's own document as a remote object.
         self.document: asyncio.Future[dict[str, Any]] | None = None
         self.navigating = False
         self.crashed = False  # until something is loaded in it again
@@ -43,6 +43,14 @@ class Frame:
         self.page_context = None
         self.guest_context = None
         self.document = None
+
+    def ask_document(self) -> None:
+        """Ahead of the first snapshot, but not before our world is there: a page that is being built stops for the
+        answer."""
+        if self.document is None and self.world and self.page_context:
+            self.document = self.channel.post(
+                "Runtime.evaluate", expression="document", uniqueContextId=self.page_context[0], steadfast=True
+            )
 
 
 class Frames:
@@ -218,9 +226,7 @@ class Frames:
             origin: str = context.get("origin", "")
             frame.origin = origin if origin.startswith(("http://", "https://")) else ""
             frame.page_context = (context["uniqueId"], context["id"])
-            frame.document = channel.post(
-                "Runtime.evaluate", expression="document", uniqueContextId=context["uniqueId"], steadfast=True
-            )
+            frame.ask_document()
             self._signal.stir()
         elif context["name"] == world.GUEST:
             frame.guest_context = (context["uniqueId"], context["id"])
@@ -229,6 +235,7 @@ class Frames:
             uid = context["uniqueId"]
             frame.world = self._worlds.setdefault(uid, World(channel, uid, context["id"], frame_id))
             frame.crashed = False
+            frame.ask_document()
             self._signal.stir()
             self._forget_old()
             if frame.navigating and channel is not self.main.channel:

@@ -358,9 +358,17 @@ class McpDoor:
                 return {"error": _error_to_wire(problem)}
 
         pipe.answer = answer
+        pipe.foresee = lambda method, params: self._foresee(caller, method, params)
         pipe.notice = runner.on_notify
         pipe.on_close = lambda: self._left(caller.connection)
         return pipe
+
+    def _foresee(self, caller: Caller, method: str, params: Params) -> None:
+        """What the SDK will find out, a little later, and check."""
+        if method == "tools/call" and params and isinstance(name := params.get("name"), str):
+            args: Any = params.get("arguments")
+            session: Any = cast(Wire, args).get("session") if isinstance(args, dict) else None
+            self.gate.foresee(caller, name, session if isinstance(session, str) else "")
 
     async def _serve_modern(
         self, exchange: Exchange, method: str, params: Params, outbound: NotifyOnlyOutbound

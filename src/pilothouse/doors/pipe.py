@@ -65,6 +65,7 @@ class Pipe:
         self.metadata: Any = None
         self.answer: Answer
         self.notice: Notice
+        self.foresee: Callable[[str, Params], None] = lambda method, params: None  # a request has come
         self.on_close: Callable[[], None] = lambda: None
         self._send = send
         self._unsent_bytes = unsent_bytes
@@ -134,6 +135,7 @@ class Pipe:
             self.write(wire.error(ident, wire.INVALID_REQUEST, f"more than {MAX_IN_FLIGHT} requests in flight"))
             return
         exchange = Exchange(self, ident, _progress_token(message.get("params")))
+        self.foresee(message["method"], message.get("params"))
         task = asyncio.get_running_loop().create_task(self._serve(exchange, message))
         self._in_flight[ident] = (exchange, task)
         # Not a `finally` in the task: one that is cancelled before its first step never gets there.

@@ -5,6 +5,7 @@ Times drift on a shared machine, so only numbers of one run are compared, and ou
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -90,18 +91,24 @@ def measure(rows: list[Row], drivers: list[Driver], rounds: int, pages: PageServ
 
 
 def taken(row: Row, drivers: list[Driver], pages: PageServer, problems: list[str]) -> dict[str, list[float]]:
-    """Everybody's samples in turn, one by one: what else the machine does meanwhile hits all of them alike."""
+    """Everybody's samples in turn, one by one: what else the machine does meanwhile hits all of them alike. There and
+    back, so that nobody always comes after the same one."""
     running = {driver: row.measure(driver, pages.url) for driver in drivers}
-    found: dict[str, list[float]] = {}
-    while running:
-        for driver, samples in tuple(running.items()):
+    found: dict[str, list[float]] = {driver.name: [] for driver in drivers}
+    for lap in itertools.count():
+        if not running:
+            break
+        for driver, samples in sorted(running.items(), key=lambda one: drivers.index(one[0]), reverse=bool(lap % 2)):
             try:
-                found.setdefault(driver.name, []).append(next(samples))
-            except (Cannot, StopIteration):
+                found[driver.name].append(next(samples))
+            except StopIteration:
                 del running[driver]
+            except Cannot:
+                del running[driver]
+                found.pop(driver.name)
             except Exception as error:  # a cell that failed is part of the result
                 del running[driver]
-                found.pop(driver.name, None)
+                found.pop(driver.name)
                 problems.append(f"{key(row)}, {driver.name}: {type(error).__name__}: {str(error)[:300]}")
                 say(f"  {problems[-1]}")
     return {name: samples for name, samples in found.items() if samples}

@@ -113,9 +113,13 @@ class Gate:
         """A call has come that its door has yet to read. If it leaves a page, that one is asked at once whether it
         answers: it takes longer to do so than the door and the judges to come to their end (M)."""
         tool = self.registry.get(name)
-        found = self._sessions.reached(caller.key, session or caller.connection) if tool and tool.leaves else None
-        if found and found.owner[1] == caller.connection and found.current and found.options.browser in _OURS:
-            knock(found.current)
+        if tool is None or not tool.leaves:
+            return
+        own = self._sessions.of((caller.key, caller.connection))
+        found = [one for one in own if one.id == session] if session else own
+        # A tab of the person's is attached when it is used, and not before.
+        if len(found) == 1 and found[0].current and found[0].options.browser != "extension":
+            knock(found[0].current)
 
     def _failed(self, visit: Visit, failure: Failure) -> Answer:
         self.permits.hide(visit)
@@ -451,7 +455,6 @@ class Gate:
         self._audit.close()
 
 
-_OURS = ("isolated", "profile")  # a browser of the person's is spoken to when its tab is known to be there
 _OF_A_BROWSER = [
     ("browser_memory_bytes", "memory_bytes", "Memory of a browser with all its processes.", "gauge"),
     ("browser_cpu_seconds", "cpu_s", "CPU time of a browser's living processes.", "gauge"),

@@ -10,8 +10,6 @@ import msgspec
 
 from pilothouse.cdp.connection import Channel
 
-_PID_DIGITS = 10
-
 
 class Document:
     """One loaded document of the main frame. `whole`: it did not have to load, as one that the browser had kept.
@@ -25,16 +23,8 @@ class Document:
         self.loaded = whole
         self.unreachable = unreachable
         self.titled = False  # it tells its title itself, and each change of it
-        self.pid = 0  # of its process, as soon as a request of its own has told
         self.told: set[tuple[str, int]] = set()  # nodes whose click listeners the walker knows of
         self.ahead: asyncio.TimerHandle | asyncio.Future[None] | None = None  # somebody is about to tell, or telling
-
-
-def pid_in(request_id: str) -> int:
-    """Requests that a page makes bear the pid of its process in their ids (M). 0 for those of the browser itself, such
-    as documents."""
-    head, dot, _ = request_id.partition(".")
-    return int(head) if dot and head.isdecimal() and head.isascii() and len(head) <= _PID_DIGITS else 0
 
 
 _numbers = itertools.count(1)

@@ -20,8 +20,8 @@ Answer = asyncio.Future[dict[str, Any]]
 
 
 def knock(tab: Tab) -> bool:
-    """Ask ahead whether the page answers: when somebody leaves it a moment later, that is known, and the browser is
-    awake. False if somebody has just knocked, or nobody would answer."""
+    """Ask ahead whether the page answers: when somebody leaves it a moment later, that is known. False if somebody has
+    just knocked, or nobody would answer."""
     if _has_knocked(tab) or not _may_answer(tab):
         return False
     answers = {channel: _asked(channel, STUCK_S) for channel in tab.page_channels()}
@@ -33,8 +33,7 @@ async def open_up(tab: Tab) -> None:
     """Free a page that is about to be left; if somebody has knocked, the answer is there or on its way."""
     answers = tab.knocked[1] if _has_knocked(tab) else {}
     tab.knocked = (0.0, {})
-    if not _sleeps(tab):
-        await free(tab, STUCK_S, answers)
+    await free(tab, STUCK_S, answers)
 
 
 def _has_knocked(tab: Tab) -> bool:
@@ -50,19 +49,6 @@ async def free(tab: Tab, patience_s: float, answers: Mapping[Channel, Answer] = 
         return False
     asked = [(one, answers.get(one) or _asked(one, patience_s)) for one in tab.page_channels()]
     return any(await asyncio.gather(*(_freed(channel, answer) for channel, answer in asked)))
-
-
-def _sleeps(tab: Tab) -> bool:
-    """What keeps a page from answering keeps its process busy. One that is asleep, as most are, need not be waited for:
-    that would take 2 ms (M), and the system tells in 0.03. False where that is not known."""
-    pid = tab.document.pid
-    if not pid or not tab.launched or len(tab.page_channels()) > 1:
-        return False
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as status:
-            return status.read(256).rpartition(b") ")[2][:1] == b"S"
-    except OSError:  # it has ended, or this is another system
-        return False
 
 
 def _may_answer(tab: Tab) -> bool:

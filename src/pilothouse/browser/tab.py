@@ -13,7 +13,7 @@ from pilothouse.browser import settle, world
 from pilothouse.browser.again import judge_again
 from pilothouse.browser.border import Refusal
 from pilothouse.browser.console import Console, Line
-from pilothouse.browser.document import Dialog, Document, FileChooser, Seen, pid_in
+from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
 from pilothouse.browser.entrance import Entrance, enter
 from pilothouse.browser.files import Folder
 from pilothouse.browser.frames import Frame, Frames, address
@@ -140,11 +140,6 @@ class Tab:
     @property
     def elsewhere(self) -> bool:
         return self._home.elsewhere
-
-    @property
-    def launched(self) -> bool:
-        """Whether its browser is one that we started: then its processes are this machine's."""
-        return self._home.from_birth and not self._home.elsewhere
 
     @property
     def terms(self) -> Terms:
@@ -481,8 +476,6 @@ class Tab:
         if self.navigating and params["requestId"] == params["loaderId"] and params.get("frameId") == self.target_id:
             self.bound_for = params["request"]["url"]
             self.signal.stir()
-        elif not self.document.pid and params["loaderId"] == self.document.loader_id:
-            self.document.pid = pid_in(params["requestId"])
 
     def _stopped(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:

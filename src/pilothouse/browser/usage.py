@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser.browser import Browser
-from pilothouse.browser.document import pid_in
 from pilothouse.browser.world import World
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 
 ASK_S = 2.0
 _ANCESTORS = 5
+_PID_DIGITS = 10
 # From our own world, whatever the page did to its globals. The address leaves no trace: no entry in the page's list of
 # resources, none in ours.
 _PROBE = "(() => { const x = new XMLHttpRequest(); x.open('GET', '%s'); x.send(); })()"
@@ -64,7 +64,7 @@ async def processes(browser: Browser, *, elsewhere: bool = False) -> list[Proces
 
 
 async def pid_of(world: World) -> int:
-    """The process of a document, by a request that it makes. 0 when it does not answer."""
+    """The process of a document: requests that it makes bear the pid in their ids (M). 0 when it does not answer."""
     url, pids = f"data:,{secrets.token_hex(8)}", [0]
 
     def note(params: dict[str, Any]) -> None:
@@ -79,6 +79,12 @@ async def pid_of(world: World) -> int:
     finally:
         unsubscribe()
     return pids[0]
+
+
+def pid_in(request_id: str) -> int:
+    """0 for requests that the browser itself makes, as it does for documents."""
+    head, dot, _ = request_id.partition(".")
+    return int(head) if dot and head.isdecimal() and head.isascii() and len(head) <= _PID_DIGITS else 0
 
 
 def memory_of(main: int, pids: Iterable[int]) -> dict[int, int]:

@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from pilothouse.browser.browser import Browser
-from pilothouse.browser.document import pid_in
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.session import Session
 from pilothouse.browser.stuck import end_page, free
 from pilothouse.browser.tab import Tab
-from pilothouse.browser.usage import ASK_S, Process, pid_of, processes
+from pilothouse.browser.usage import ASK_S, Process, pid_in, pid_of, processes
 from pilothouse.browser.world import WorldGone
 from pilothouse.cdp.connection import Channel, Connection
 from pilothouse.errors import Failure

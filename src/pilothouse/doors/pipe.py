@@ -65,7 +65,8 @@ class Pipe:
         self.metadata: Any = None
         self.answer: Answer
         self.notice: Notice
-        self.foresee: Callable[[str, Params], None] = lambda method, params: None  # a request has come
+        # A request has come, whatever stands in it. Must not raise: that would end the line.
+        self.foresee: Callable[[str, Params], None] = lambda method, params: None
         self.on_close: Callable[[], None] = lambda: None
         self._send = send
         self._unsent_bytes = unsent_bytes

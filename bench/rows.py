@@ -157,7 +157,7 @@ def only_ours(driver: Driver, full: bool) -> None:
 
 def navigate(driver: Driver, url: Url) -> Samples:
     """More often than the rest: it is the work of four processes, and one takes a third longer than another."""
-    for n in range(15):
+    for n in range(30):
         target = url(f"small.html?{n}")
         yield timed(lambda target=target: driver.navigate(target))
         check(driver.evaluate("location.href + document.readyState") == f"{target}complete", "the page is another")

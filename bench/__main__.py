@@ -1,4 +1,4 @@
-"""Runs the rows round by round, everyone's samples of a row in turn, and prints the best of the rounds as one table.
+"""Runs the rows round by round, everyone's samples of a row in turn, and prints the best round as one table.
 
 Times drift on a shared machine, so only numbers of one run are compared, and ours with bare CDP above all.
 """
@@ -125,10 +125,21 @@ def best(row: Row, cells: Cells, name: str) -> float | None:
     return (max if row.more_is_better else min)(values) if values else None
 
 
-def judge(row: Row, mine: float | None, bare: float | None) -> str:
+def ratios(row: Row, cells: Cells) -> list[float]:
+    """Ours beside bare CDP, round by round: times of different rounds are not compared."""
+    mine, bare = (cells[key(row)].get(name, []) for name in (Ours.name, BareCdp.name))
+    return [one / other for one, other in zip(mine, bare, strict=True)] if len(mine) == len(bare) else []
+
+
+def best_ratio(row: Row, cells: Cells) -> float | None:
+    return (max if row.more_is_better else min)(ratios(row, cells), default=None)
+
+
+def judge(row: Row, cells: Cells) -> str:
+    mine, ratio = best(row, cells, Ours.name), best_ratio(row, cells)
     if mine is None:
         return ""
-    bar, value = (row.ratio, mine / bare) if row.ratio and bare else (row.limit, mine)
+    bar, value = (row.ratio, ratio) if row.ratio and ratio else (row.limit, mine)
     if bar is None:
         return ""
     return "ok" if (value >= bar if row.more_is_better else value <= bar) else "MISS"
@@ -148,15 +159,17 @@ def shown(value: float | None) -> str:
 
 def table(rows: list[Row], cells: Cells) -> str:
     peers = [PlaywrightMcp.name, DevtoolsMcp.name]
-    lines = [["", "unit", "ours", "bare CDP", "ratio", "playwright-mcp", "cdt-mcp", "bar", ""]]
+    lines = [["", "unit", "ours", "bare CDP", "ratio", "of rounds", "playwright-mcp", "cdt-mcp", "bar", ""]]
     for row in rows:
         mine, bare = best(row, cells, Ours.name), best(row, cells, BareCdp.name)
-        ratio = f"{mine / bare:.2f}x" if mine and bare else ""
+        ratio = best_ratio(row, cells)
+        rounds = " ".join(f"{one:.2f}" for one in ratios(row, cells)) if row.ratio else ""
         others = [shown(best(row, cells, peer)) for peer in peers]
-        lines.append([row.name, row.unit, shown(mine), shown(bare), ratio, *others, bars(row), judge(row, mine, bare)])
+        beside = [f"{ratio:.2f}x" if ratio else "", rounds]
+        lines.append([row.name, row.unit, shown(mine), shown(bare), *beside, *others, bars(row), judge(row, cells)])
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     return "\n".join(
-        "  ".join(cell.ljust(width) if i in (0, 1, 7, 8) else cell.rjust(width) for i, (cell, width) in parts).rstrip()
+        "  ".join(cell.ljust(width) if i in (0, 1, 8, 9) else cell.rjust(width) for i, (cell, width) in parts).rstrip()
         for parts in (enumerate(zip(line, widths, strict=True)) for line in lines)
     )
 
@@ -164,14 +177,14 @@ def table(rows: list[Row], cells: Cells) -> str:
 def as_json(rows: list[Row], cells: Cells, problems: list[str]) -> str:
     out: dict[str, Any] = {}
     for row in rows:
-        mine, bare = best(row, cells, Ours.name), best(row, cells, BareCdp.name)
         out[key(row)] = {
             "unit": row.unit,
             "best": {name: best(row, cells, name) for name in cells[key(row)]},
             "rounds": cells[key(row)],
-            "ratio": mine / bare if mine and bare else None,
+            "ratio": best_ratio(row, cells),
+            "ratios": ratios(row, cells),
             "bar": bars(row),
-            "verdict": judge(row, mine, bare),
+            "verdict": judge(row, cells),
         }
     return json.dumps({"rows": out, "problems": problems}, indent=2)
 

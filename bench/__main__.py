@@ -5,7 +5,6 @@ Times drift on a shared machine, so only numbers of one run are compared, and ou
 
 import argparse
 import contextlib
-import itertools
 import json
 import os
 import shutil
@@ -95,12 +94,11 @@ def taken(row: Row, drivers: list[Driver], pages: PageServer, problems: list[str
     back, so that nobody always comes after the same one."""
     running = {driver: row.measure(driver, pages.url) for driver in drivers}
     found: dict[str, list[float]] = {driver.name: [] for driver in drivers}
-    for lap in itertools.count():
-        if not running:
-            break
-        for driver, samples in sorted(running.items(), key=lambda one: drivers.index(one[0]), reverse=bool(lap % 2)):
+    order = drivers
+    while running:
+        for driver in [one for one in order if one in running]:
             try:
-                found[driver.name].append(next(samples))
+                found[driver.name].append(next(running[driver]))
             except StopIteration:
                 del running[driver]
             except Cannot:
@@ -111,6 +109,7 @@ def taken(row: Row, drivers: list[Driver], pages: PageServer, problems: list[str
                 found.pop(driver.name)
                 problems.append(f"{key(row)}, {driver.name}: {type(error).__name__}: {str(error)[:300]}")
                 say(f"  {problems[-1]}")
+        order = order[::-1]
     return {name: samples for name, samples in found.items() if samples}
 
 

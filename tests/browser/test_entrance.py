@@ -7,8 +7,10 @@ import pytest
 
 from pilothouse.browser import entrance
 from pilothouse.browser.tab import Tab
+from pilothouse.browser.unseen import look_ahead, told_ahead
 from pilothouse.browser.world import NAME
 from tests.browser.looking import fails
+from tests.browser.test_memory import until
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -27,6 +29,7 @@ Object.defineProperty(Document.prototype, "title", { get() { caught.push("title"
 dispatchEvent(new Event("DOMContentLoaded"));
 </script>"""
 WHOLE = pytest.mark.whole("elsewhere a frame that is used again has its worlds still")
+LISTENING = "<div>Press me</div><script>document.querySelector('div').addEventListener('click', () => 0)</script>"
 FRAMED = "<title>Framed</title><iframe srcdoc='<button>Inner</button>'></iframe>"
 
 
@@ -101,6 +104,25 @@ async def test_the_world_comes_when_the_page_has_arrived(
         await gone_to(tab, site.url("small.html?never"))
         assert tab.frames.main.world is None
         assert (await tab.call("page", timeout=5))["title"] == "Small"
+
+
+@promise("A10")
+@pytest.mark.parametrize("ahead", [False, True])
+async def test_who_listens_is_known_however_late_our_world_comes(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch, ahead: bool
+) -> None:
+    """Whether the first snapshot asks, or was asked for while its agent thought: then the page is walked once."""
+    monkeypatch.setattr(entrance, "SOON_S", 1000)
+    tab = await at_home(agent, site)
+    with tab.entrance.shut():
+        await gone_to(tab, site.inline(LISTENING))
+        assert tab.frames.main.world is None
+        if ahead:
+            look_ahead(tab)
+            assert await tab.signal.until(lambda: tab.frames.main.world, 5)
+            await until(lambda: told_ahead(tab))
+            assert tab.document.told
+        assert 'clickable "Press me"' in await agent.text("get_page_state")
 
 
 @promise("A08")

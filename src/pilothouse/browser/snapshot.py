@@ -127,6 +127,7 @@ class _Part(msgspec.Struct):
 async def _look(tab: Tab, frame: Frame, wanted: dict[str, Any], since: dict[str, int] | None = None) -> _Part:
     """Who listens for clicks is asked first. Where that was done ahead, nobody waits for the answer; should somebody
     have come since, the page is walked again."""
+    await tab.frames.ready(frame, PAGE_TIMEOUT_S)  # without our world nobody could be told who listens
     if not told_ahead(tab):
         await tell_listeners(tab)
         return await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, since)

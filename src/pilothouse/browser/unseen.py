@@ -37,9 +37,9 @@ def look_ahead(tab: Tab) -> None:
 async def _quietly(tab: Tab) -> None:
     # Whoever looks at the page next will say what is wrong.
     with contextlib.suppress(Failure, ProtocolError, WorldGone):
+        world = await tab.frames.ready(tab.frames.main, FRAME_S)  # a page that is being drawn gets it late
         await _tell_listeners(tab)
-        if world := tab.frames.main.world:
-            await world.call("rehearse", timeout=FRAME_S)
+        await world.call("rehearse", timeout=FRAME_S)
 
 
 def told_ahead(tab: Tab) -> bool:

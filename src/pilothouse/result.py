@@ -32,10 +32,17 @@ QUOTED_CHARS = 200
 
 def clean(text: str) -> str:
     """The text without anything that a reader cannot see; lone surrogates become U+FFFD."""
-    if text.isascii() and text.isprintable():
+    if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    text = _INVISIBLE.sub("", _ANSI.sub("", text.replace("\r\n", "\n")))
-    return _SURROGATE.sub("\ufffd", text if text.isascii() else _SELECTOR.sub("", text))
+    text = text.replace("\r\n", "\n")
+    if "\u001b" in text:
+        text = _ANSI.sub("", text)
+    text = _INVISIBLE.sub("", text)
+    if text.isascii():
+        return text
+    if "\ufe0f" in text:
+        text = _SELECTOR.sub("", text)
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def quoted(text: str, limit: int = QUOTED_CHARS) -> str:

@@ -34,6 +34,7 @@ MAX_FRAME_DEPTH = 5
 MOST_SKIPPED = 20
 WHOLE = "(too much has changed for a difference: the whole page)"
 SHORTER = "(the whole page, which is shorter than what has changed)"
+_WORD = re.compile(r"\w+")
 
 Lines = list[tuple[int, str]]
 
@@ -266,8 +267,8 @@ def _more(options: Options, part: _Part, left: int) -> str:
 
 
 def _shows(lines: list[str], button: str) -> bool:
-    ref = re.compile(rf"\b{button.rpartition(' ')[2]}\b")
-    return any(ref.search(line) for line in lines)
+    ref = button.rpartition(" ")[2]
+    return any(ref in line and ref in _WORD.findall(line) for line in lines)
 
 
 def _changes(part: _Part, changed: list[str], budget: int) -> Snapshot:

@@ -1,5 +1,7 @@
 """Going somewhere and knowing when one has arrived."""
 
+import asyncio
+
 import pytest
 
 from pilothouse.errors import Failure
@@ -50,6 +52,26 @@ async def test_a_page_that_never_comes_ends_with_the_deadline(agent: Agent, site
     assert late.value.message.endswith("and was given up; the tab is still at about:blank")
     assert late.value.suggestions == ["try a longer timeout_ms"]
     assert (await agent.call("navigate", url=site.url("small.html")))["title"] == "Small"
+
+
+@promise("A08")
+async def test_a_page_that_comes_late_takes_nothing_from_the_one_after_it(agent: Agent, site: PageServer) -> None:
+    """The page before it was busy; meanwhile the tab was sent on."""
+    await agent.call("navigate", url=site.url("small.html"))
+    (session,) = agent.gate.own(agent.caller).all()
+    tab = session.current
+    assert tab
+    answered, came = asyncio.Event(), list[tuple[str, bool, str]]()
+    tab.channel.on("Network.responseReceived", lambda _: answered.set())
+    tab.channel.on("Page.frameNavigated", lambda _: came.append((tab.url, tab.navigating, tab.bound_for)))
+    tab.channel.post("Runtime.evaluate", expression="for (const end = Date.now() + 500; Date.now() < end;);")
+    tab.channel.post("Page.navigate", url=site.url("form.html"))
+    await asyncio.wait_for(answered.wait(), 5)
+    tab.channel.post("Page.navigate", url=(last := site.url("slow?ms=1500")))
+    assert await tab.signal.until(lambda: tab.url == last and tab.document.loaded, 10)
+    assert came == [(site.url("form.html"), True, last), (last, False, "")]
+    assert (brought := tab.network.by_loader(tab.document.loader_id))
+    assert (brought.status, brought.failure) == (200, "")
 
 
 @promise("A08")

@@ -209,7 +209,8 @@ async def _go(tab: Tab, url: str, end: float) -> dict[str, Any]:
     except Failure as failure:
         if failure.code == "timeout":
             pending = tab.asked_about
-            tab.channel.post("Page.stopLoading")
+            # Who is told that it was given up must not see it come, because a server or a person answers just now.
+            await asyncio.wait({tab.channel.post("Page.stopLoading")}, timeout=PROBE_S)
             if pending:
                 raise pending from None
             told = f"{short(url)} sent no page in time and was given up; the tab is still at {short(tab.url)}"

@@ -152,9 +152,11 @@ class Network:
         """Whether loading a document again would send again what brought it; known whatever the ring has lost."""
         return loader_id in self._sent
 
-    def left(self, loader_id: str) -> None:
-        """Another document is there: what older ones asked for ends, or nobody will ever hear of it."""
-        gone = [one for one in self._current.values() if one.loader_id != loader_id and one.worker not in _LONG_LIVED]
+    def left(self, loader_id: str, next_one: str = "") -> None:
+        """Another document is there: what older ones asked for ends, or nobody will ever hear of it. Not the request
+        for the next one."""
+        stay = (loader_id, next_one)
+        gone = [one for one in self._current.values() if one.loader_id not in stay and one.worker not in _LONG_LIVED]
         for one in gone:
             one.failure = one.failure or "the page was left"
             self._done(one)

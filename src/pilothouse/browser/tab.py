@@ -499,7 +499,8 @@ class Tab:
         self.loaders.append(info["loaderId"])
         self._take_source()
         self.title = ""
-        self.network.left(info["loaderId"])
+        next_one = self._next_after(info["loaderId"])
+        self.network.left(info["loaderId"], next_one)
         self.frame = None
         self.file_chooser = None
         self.crashed = False
@@ -507,7 +508,13 @@ class Tab:
         self._home.report("navigation", self, self.url)
         if restored:
             self.channel.post("Page.getFrameTree").add_done_callback(self._frames_told)
-        self._set_navigating(False)
+        self._set_navigating(bool(next_one))
+
+    def _next_after(self, loader: str) -> str:
+        """The document that was asked for already when this one came, as may be if its page was long in letting go."""
+        newest = self._begun[-1][0] if self._begun else ""
+        request = self.network.by_loader(newest) if newest != loader else None
+        return newest if request and not request.done else ""
 
     def _take_source(self) -> None:
         """Where this document comes from. One that no network brought (M: Fetch sees neither `data:` nor `chrome:`)

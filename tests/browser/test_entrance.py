@@ -107,6 +107,7 @@ async def test_the_world_comes_when_the_page_has_arrived(
 
 
 @promise("A10")
+@WHOLE
 @pytest.mark.parametrize("ahead", [False, True])
 async def test_who_listens_is_known_however_late_our_world_comes(
     agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch, ahead: bool

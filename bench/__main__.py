@@ -15,6 +15,7 @@ from typing import Any
 
 from bench.bare import BareCdp
 from bench.driver import Cannot, DevtoolsMcp, Driver, Ours, PlaywrightMcp, ours
+from bench.host import cpu, stolen_since
 from bench.rows import ROWS, Row
 from bench.tools import DEVTOOLS, PLAYWRIGHT, TOKENIZER, Unavailable, ensure
 from tests.server import PageServer
@@ -173,7 +174,7 @@ def table(rows: list[Row], cells: Cells) -> str:
     )
 
 
-def as_json(rows: list[Row], cells: Cells, problems: list[str]) -> str:
+def as_json(rows: list[Row], cells: Cells, problems: list[str], stolen: float | None) -> str:
     out: dict[str, Any] = {}
     for row in rows:
         out[key(row)] = {
@@ -185,7 +186,7 @@ def as_json(rows: list[Row], cells: Cells, problems: list[str]) -> str:
             "bar": bars(row),
             "verdict": judge(row, cells),
         }
-    return json.dumps({"rows": out, "problems": problems}, indent=2)
+    return json.dumps({"rows": out, "problems": problems, "stolen_percent": stolen}, indent=2)
 
 
 def main() -> int:
@@ -193,8 +194,12 @@ def main() -> int:
     wanted = [part.strip().lower() for part in args.rows.split(",") if part.strip()]
     rows = [row for row in ROWS if not wanted or any(part in key(row).lower() for part in wanted)]
     with PageServer() as pages, running(contestants(args)) as drivers:
+        began = cpu()
         cells, problems = measure(rows, drivers, args.rounds, pages)
-    print(as_json(rows, cells, problems) if args.json else table(rows, cells))  # noqa: T201
+        stolen = stolen_since(began)
+    print(as_json(rows, cells, problems, stolen) if args.json else table(rows, cells))  # noqa: T201
+    if not args.json and stolen is not None:
+        print(f"(the machine's host gave {stolen:.0f} % of the CPU time that was wanted here to others)")  # noqa: T201
     for problem in [] if args.json else problems:
         print(f"! {problem}")  # noqa: T201
     return 0

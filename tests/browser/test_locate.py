@@ -82,6 +82,29 @@ async def test_the_first_alternative_that_is_there_wins(agent: Agent, site: Page
     await fails(agent, "bad_request", "click", target=[])
 
 
+@promise("C06")
+@pytest.mark.parametrize("word", ["later", "color", "scriptless", "stored"])
+async def test_text_that_no_page_says_is_not_found(agent: Agent, site: PageServer, word: str) -> None:
+    """The source of scripts and styles, what is for pages without script, what a field would suggest."""
+    page = """<p>wait<style>p { color: red }</style></p><div><noscript>scriptless</noscript>
+        <input list=all><datalist id=all><option>stored</datalist></div>
+        <script>const show = () => { document.querySelector("p").append(" later") }</script>"""
+    await agent.call("navigate", url=site.inline(page))
+    await fails(agent, "not_found", "click", target=f"text={word}")
+    await fails(agent, "timeout", "wait_for", target=f"text={word}", timeout_ms=100)
+    await agent.call("wait_for", gone=f"text={word}", timeout_ms=1000)
+
+
+@promise("C06")
+async def test_text_is_found_beside_a_script_that_says_the_same(agent: Agent, site: PageServer) -> None:
+    page = """<section onclick="window.used = this.id" id=outer>Now <b>and <i>then</i><script>"Now"</script></b></section>
+        <div onclick="window.used = this.id" id=inner><script>"soon"</script><span>so<b>on</b></span></div>"""
+    await agent.call("navigate", url=site.inline(page))
+    for word, used in (("Now", "outer"), ("and then", "outer"), ("soon", "inner")):
+        await agent.call("click", target=f"text={word}")
+        assert await agent.js("used") == used
+
+
 @promise("C08")
 async def test_nothing_found_offers_what_is_near(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("table.html"))

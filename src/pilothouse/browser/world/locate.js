@@ -135,6 +135,20 @@ function byText(spec) {
 // An outer match that merely holds an inner one is not meant.
 const refuseOuter = (el, pool) => (pool.some((other) => other !== el && composedContains(el, other)) ? null : el);
 
+// What an element says, as it stands in the page: neither the source of its scripts nor what they hold in store.
+const UNSAID = "script,style,noscript,datalist";
+function saidBy(el) {
+  if (!firstIn(el, UNSAID)) return textContentOf(el);
+  let text = "";
+  for (let node = el; node;) {
+    if (typeOf(node) === 3) text += dataOf(node);
+    const into = typeOf(node) === 1 && (node === el || !matches(node, UNSAID)) && firstChildOf(node);
+    if (into) { node = into; continue; }
+    while (node !== el && !nextSiblingOf(node)) node = parentNodeOf(node);
+    node = node === el ? null : nextSiblingOf(node);
+  }
+  return text;
+}
 function smallestWith(test) {
   const found = [];
   const stack = [bodyOf(document) || htmlOf(document)];
@@ -142,12 +156,12 @@ function smallestWith(test) {
     const el = stack.pop();
     if (!el || SILENT.has(tagOf(el))) continue;
     const root = shadowOf(el);
-    const here = test(textContentOf(el));
+    const here = test(saidBy(el));
     if (!here && !root && !el.childElementCount) continue;
     if (!here && !root && !hasShadowBelow(el)) continue;
     const kids = kidsOf(el).filter(isElement);
-    const inner = kids.filter((kid) => !SILENT.has(tagOf(kid)) && (test(textContentOf(kid)) || shadowOf(kid) || hasShadowBelow(kid)));
-    const within = inner.some((kid) => test(textContentOf(kid)));
+    const inner = kids.filter((kid) => !SILENT.has(tagOf(kid)) && (test(saidBy(kid)) || shadowOf(kid) || hasShadowBelow(kid)));
+    const within = inner.some((kid) => test(saidBy(kid)));
     if (here && !within && tagOf(el) !== "select" && tagOf(el) !== "textarea") found.push(el);
     for (let i = inner.length - 1; i >= 0; i--) stack.push(inner[i]);
   }

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pilothouse.browser import entrance
+from pilothouse.browser.listeners import look_ahead, told_ahead
 from pilothouse.browser.tab import Tab
-from pilothouse.browser.unseen import look_ahead, told_ahead
 from pilothouse.browser.world import NAME
 from tests.browser.looking import fails
 from tests.browser.test_memory import until

@@ -25,6 +25,7 @@ class Document:
         self.titled = False  # it tells its title itself, and each change of it
         self.told: set[tuple[str, int]] = set()  # nodes whose click listeners the walker knows of
         self.ahead: asyncio.TimerHandle | asyncio.Future[None] | None = None  # somebody is about to tell, or telling
+        self.telling: asyncio.Future[None] | None = None  # of those whom nobody waited for
 
 
 _numbers = itertools.count(1)

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser.border import Refusal
+from pilothouse.browser.listeners import look_ahead
 from pilothouse.browser.network import Request
 from pilothouse.browser.settle import Mark, arrived, settle
 from pilothouse.browser.stuck import STUCK_S, free, open_up
 from pilothouse.browser.tab import MAX_TITLE, Document, Tab
-from pilothouse.browser.unseen import look_ahead
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 

@@ -1,6 +1,6 @@
 """The page as an agent reads it: the walker's lines of all frames, put together, numbered and kept within a budget.
 
-Above: tools. Below: unseen (what the walker cannot see by itself), tab, refs, world.
+Above: tools. Below: unseen and listeners (what the walker cannot see by itself), tab, refs, world.
 """
 
 import asyncio
@@ -16,9 +16,10 @@ import msgspec
 from pilothouse.browser.budget import clip, fitting, tokens
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.input import owner_in
+from pilothouse.browser.listeners import tell_listeners, told_ahead
 from pilothouse.browser.locate import optional_scope, stale
 from pilothouse.browser.tab import Seen, Tab
-from pilothouse.browser.unseen import open_roots, tell_listeners, told_ahead
+from pilothouse.browser.unseen import open_roots
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
@@ -130,9 +131,9 @@ async def _look(tab: Tab, frame: Frame, wanted: dict[str, Any], since: dict[str,
     have come since, the page is walked again."""
     await tab.frames.ready(frame, PAGE_TIMEOUT_S)  # without our world nobody could be told who listens
     if not told_ahead(tab):
-        await tell_listeners(tab)
+        await tell_listeners(tab, all_of_them=wanted["full"])
         return await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, since)
-    telling = asyncio.ensure_future(tell_listeners(tab))
+    telling = asyncio.ensure_future(tell_listeners(tab, all_of_them=wanted["full"]))
     try:
         root = await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, since)
         return await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, since) if await telling else root

@@ -1,0 +1,95 @@
+"""What is asked and rehearsed while an agent thinks changes nothing of what its first snapshot says."""
+
+import pytest
+
+from pilothouse.browser.listeners import told_ahead
+from pilothouse.browser.tab import Tab
+from tests.browser.looking import REF, look
+from tests.browser.test_memory import session_of, until
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("A10")
+
+
+async def looked_ahead(agent: Agent) -> Tab:
+    """The tab, when everything that is done ahead has been done."""
+    tab = session_of(agent).tabs[0]
+    await until(lambda: told_ahead(tab))
+    return tab
+
+
+async def test_closed_roots_and_numbers_are_as_without_a_rehearsal(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("shadow.html"))
+    at_once = await look(agent)
+    await agent.call("navigate", url=site.url("shadow.html?again"))
+    await looked_ahead(agent)
+    later = await look(agent)
+    assert REF.sub("e", at_once).splitlines()[1:] == REF.sub("e", later).splitlines()[1:]
+    assert 'button "Closed button"' in later
+
+
+async def test_who_comes_to_listen_after_that_is_in_the_first_snapshot(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    tab = await looked_ahead(agent)
+    await tab.channel.send(
+        "Runtime.evaluate",
+        expression="document.body.innerHTML = '<div>Press me</div>';"
+        "document.body.firstChild.addEventListener('click', () => 0)",
+    )
+    assert 'clickable "Press me"' in await look(agent)
+
+
+MANY = """<body><script>
+for (let i = 0; i < COUNT; i++) {
+  const row = document.createElement("div");
+  row.textContent = `row ${i}`;
+  row.addEventListener("click", () => { window.used = row.textContent });
+  document.body.append(row);
+}
+</script>"""
+
+
+def rows_of(text: str) -> tuple[list[str], list[str]]:
+    """Of the rows that a snapshot shows: those that can be pressed, and those that are mere text."""
+    lines = [line.strip() for line in text.splitlines() if "row " in line]
+    return [line for line in lines if line.startswith("clickable")], [line for line in lines if "clickable" not in line]
+
+
+@pytest.mark.parametrize("count", [200, 3000])
+async def test_who_is_in_view_is_known_at_the_first_look(agent: Agent, site: PageServer, count: int) -> None:
+    """However many there are before them, and however far a page was scrolled."""
+    await agent.call("navigate", url=site.inline(MANY.replace("COUNT", str(count))))
+    for place in (0, count // 2, count - 1):
+        await agent.js(f"document.querySelectorAll('div')[{place}].scrollIntoView({{block: 'center'}})")
+        can_press, mere_text = rows_of(await look(agent))
+        assert len(can_press) > 20
+        assert mere_text == []
+    target = REF.findall(can_press[-1])[-1]
+    await agent.call("click", target=target)
+    assert await agent.js("used") == f"row {count - 1}"
+
+
+async def test_a_grid_of_cells_in_view(agent: Agent, site: PageServer) -> None:
+    grid = (
+        MANY.replace("COUNT", "225") + "<style>body { display: grid; grid-template-columns: repeat(15, 1fr) }</style>"
+    )
+    await agent.call("navigate", url=site.inline(grid))
+    can_press, mere_text = rows_of(await look(agent, budget=20_000))
+    assert len(can_press) > 20  # the others are folded
+    assert mere_text == []
+
+
+async def test_the_whole_page_and_the_search_know_all_of_them(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(MANY.replace("COUNT", "1200")))
+    assert 'clickable "row 1199"' in await agent.text("find", text="row 1199")
+    await agent.call("navigate", url=site.inline(MANY.replace("COUNT", "1201")))
+    _, mere_text = rows_of(await look(agent, full=True, budget=20_000))
+    assert mere_text == []
+
+
+async def test_the_others_are_told_while_nobody_waits(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(MANY.replace("COUNT", "1300")))
+    tab = await looked_ahead(agent)
+    await until(lambda: len(tab.document.told) == 1300)

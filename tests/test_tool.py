@@ -127,7 +127,7 @@ def test_a_tool_may_have_synonyms_of_its_own():
 
 @promise("C01")
 def test_one_argument_under_two_names_is_refused():
-    with pytest.raises(Failure, match="given twice"):
+    with pytest.raises(Failure, match="given twice: target and selector both mean target"):
         parse(target="#go", selector="#other")
 
 

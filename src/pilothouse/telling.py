@@ -74,10 +74,12 @@ def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
         tab.told_url = data["url"] = tab.url
         if plain_url(tab.url, 300) not in "\n".join(lines):
             lines.append(f"now at {plain_url(tab.url, 300)} {quoted(tab.title)}")
+    for one in session.tabs:
+        one.complaints.sum_up()
     events = [event for event in session.watch.unseen() if event.kind != "navigation" and not _is_hidden(event, visit)]
     if events:
         data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
-        lines += _event_lines(events, tab, {one.name: one.url for one in session.tabs})
+        lines += _event_lines(events, tab, {one.name: one.bound_for or one.url for one in session.tabs})
 
 
 def _is_hidden(event: Event, visit: Visit) -> bool:

@@ -97,7 +97,7 @@ class Tool(msgspec.Struct, frozen=True):
         named = {self._canonical(key, fields): value for key, value in args.items()}
         named = {key: [value] if self._wants_list(key, value) else value for key, value in named.items()}
         if len(named) < len(args):
-            raise self._refusal("the same argument is given twice under two names")
+            raise self._refusal(f"the same argument is given twice: {self._twice(args, fields)}")
         try:
             return msgspec.convert(named, self.arguments, strict=False)
         except msgspec.ValidationError as error:
@@ -120,6 +120,12 @@ class Tool(msgspec.Struct, frozen=True):
             if meaning in fields:
                 return str(meaning)
         return key
+
+    def _twice(self, args: dict[str, Any], fields: tuple[str, ...]) -> str:
+        meant: dict[str, list[str]] = {}
+        for key in args:
+            meant.setdefault(self._canonical(key, fields), []).append(key)
+        return "; ".join(f"{' and '.join(keys)} both mean {name}" for name, keys in meant.items() if len(keys) > 1)
 
     def _explained(self, reason: str) -> tuple[str, list[str]]:
         """What msgspec says, with what could stand at the place that it names (`… - at `$.steps[0]``)."""

@@ -66,6 +66,26 @@ async def test_a_flood_of_errors_is_a_few_lines(agent: Agent, site: PageServer) 
     assert len(answer.text) < 4000
 
 
+async def test_errors_that_are_not_told_are_counted(agent: Agent, site: PageServer, live: list[Event]) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js("void (() => { for (let n = 0; n < 12; n++) console.error('bad ' + n) })()")
+
+    def errors() -> int:
+        """One each, or as many as the line says."""
+        counts = {"console_error": lambda text: 1, "limit": lambda text: int(text.partition(" more ")[0])}
+        return sum(counts[event.kind](event.text) for event in live if event.kind in counts)
+
+    await until(lambda: errors() == 12)
+
+
+async def test_a_tab_that_is_still_loading_is_told_by_where_it_goes(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(f"<a target=_blank href='{site.url('hang')}'>Go</a>"))
+    press = "document.querySelector('a').click()"
+    tab_of(agent).channel.post("Runtime.evaluate", expression=press, userGesture=True)
+    await until(lambda: any(tab.bound_for for tab in session_of(agent).tabs))
+    assert f"tab opened: t2 opened by t1: {site.url('hang')}" in await agent.text("get_current_url")
+
+
 async def test_events_of_one_agent_are_not_anothers(agent: Agent, other: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await other.call("navigate", url=site.url("small.html"))

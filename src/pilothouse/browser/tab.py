@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 from pilothouse.browser import settle, world
 from pilothouse.browser.again import judge_again
 from pilothouse.browser.border import Refusal
+from pilothouse.browser.complaints import Complaints
 from pilothouse.browser.console import Console, Line
 from pilothouse.browser.document import Dialog, Document, FileChooser, Seen
 from pilothouse.browser.entrance import Entrance, enter
@@ -31,7 +32,6 @@ from pilothouse.errors import Failure
 from pilothouse.result import quoted
 
 REVIVE_TIMEOUT_S = 5.0
-ERRORS_TOLD_PER_SECOND = 5
 ASK_S = 2.0
 MAX_TITLE = 300
 AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
@@ -116,7 +116,7 @@ class Tab:
         self._home = home
         self._end: Failure | None = None
         self._children: dict[str, tuple[Channel, str]] = {}  # channel and, for a frame, its id
-        self._errors_told: list[float] = []
+        self.complaints = Complaints(self.report)
         self._late: set[asyncio.Task[None]] = set()
         self._running: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self.entrance = Entrance(channel, self.frames, self._titled, late=home.from_birth)
@@ -610,19 +610,14 @@ class Tab:
             self._home.report("file_chooser", self, "the page asks for a file: call upload_file")
 
     def _script_failed(self, line: Line) -> None:
-        """A page may fail ten thousand times a second; a few lines a second are news. A missing icon is none,
-        nor is what a rule of the session's own has blocked."""
+        """A missing icon is no news, nor is what a rule of the session's own has blocked."""
         if line.source == "network" and (line.url.endswith("/favicon.ico") or "ERR_BLOCKED_BY_CLIENT" in line.text):
             return
-        now = asyncio.get_running_loop().time()
-        self._errors_told = [told for told in self._errors_told if now - told < 1]
-        if len(self._errors_told) < ERRORS_TOLD_PER_SECOND:
-            self._errors_told.append(now)
-            where = f" ({line.url})" if line.source == "network" else ""
-            text = line.text.partition("\n")[0][:300]
-            if "ERR_SOCKS" in text:  # our own boundary said no; it knows why
-                text = f"Failed to load resource: {self.explain(line.url)}"
-            self._home.report("console_error", self, text + where)
+        where = f" ({line.url})" if line.source == "network" else ""
+        text = line.text.partition("\n")[0][:300]
+        if "ERR_SOCKS" in text:  # our own boundary said no; it knows why
+            text = f"Failed to load resource: {self.explain(line.url)}"
+        self.complaints.add(text + where)
 
     def _crash(self) -> None:
         self.crashed = True

@@ -166,6 +166,9 @@ def _index(tools: list[Tool]) -> str:
         '- `snapshot` on a tool that acts (`"diff"` or `"full"`) brings the page along in the same answer.',
         "  [How to read it](snapshots.md).",
         "- Unknown arguments are refused, with what was expected. Numbers may come as text.",
+        "- Names that other servers use are understood and not listed: `ref`, `selector` or `element` for `target`,",
+        "  `timeout` (in milliseconds, too) for `timeout_ms`, `waitUntil`, `fullPage`, `tabId`. One name for each.",
+        "- In a `batch` a step is `{\"tool\": …, \"args\": {…}}`.",
         "- Each tool has an access class: it *reads*, *visits* (changes what is shown, not the site), *writes*, or is",
         "  *sensitive*. It decides the hints that MCP clients see, and how the call is logged.",
         "- What can go wrong is listed in [errors](errors.md).",
@@ -434,7 +437,7 @@ def _errors_page() -> str:
         "# Errors",
         "",
         "A call that fails answers with `isError`, a text that names the code and the next step, and",
-        "`structuredContent.error`:",
+        "`structuredContent.error`. (A tool that does not exist is an error of the protocol, -32602, as MCP has it.)",
         "",
         "```json",
         json.dumps(

@@ -32,7 +32,7 @@ GOODBYE_S = 0.25
 INLINE_S = 0.5
 
 _GONE = POLLERR | POLLHUP | POLLNVAL
-GONE = "the daemon went away while this call ran; it may or may not have taken effect"
+GONE = "the daemon went away while this call ran; it may or may not have taken effect: look before you repeat it"
 HELP = """\
 Usage: pilothouse mcp [OPTIONS]
 

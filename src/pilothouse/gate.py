@@ -277,7 +277,7 @@ class Gate:
             if failure.code == "timeout" and visit.session and (absence := visit.session.absence):
                 raise absence from None
             unexplained = failure.code == "timeout" and "given_up" not in failure.details
-            if unexplained and tab and (why := await excuse(tab, PROBE_S)):
+            if unexplained and tab and (why := await excuse(tab, PROBE_S)) and why not in failure.message:
                 failure.message += f"; {why}"
             raise
 

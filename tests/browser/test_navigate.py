@@ -74,6 +74,14 @@ async def test_a_page_that_comes_late_takes_nothing_from_the_one_after_it(agent:
     assert (brought.status, brought.failure) == (200, "")
 
 
+@promise("A08", "C08")
+async def test_an_answer_without_a_page_says_so(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    said = await agent.text("navigate", url=site.url("status/204"))
+    assert "the server answered 204 and sent no page; the tab stayed where it was" in said
+    assert (await agent.call("get_current_url"))["url"] == site.url("small.html")
+
+
 @promise("A08")
 async def test_back_and_forward(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))

@@ -224,11 +224,17 @@ async def _not_arrived(tab: Tab, url: str, before: Document, reply: dict[str, An
     if reply.get("isDownload"):
         return Arrival(tab.url, tab.title, note="the address is a download; the page stayed as it was")
     if error == "net::ERR_ABORTED":
-        return Arrival(tab.url, tab.title, note="the server sent no page (or a newer navigation took over)")
+        return Arrival(tab.url, tab.title, note=_no_page(tab.network.by_loader(reply.get("loaderId", ""))))
     # The browser's own page about it comes a moment later; it must not surprise the next call.
     await tab.signal.until(lambda: tab.document is not before or tab.closed, ERROR_PAGE_S)
     request = tab.network.by_loader(reply.get("loaderId", ""))
     raise _failed(tab, url, error, request, " (tried twice)" if retried else "")
+
+
+def _no_page(request: Request | None) -> str:
+    if request and request.status:
+        return f"the server answered {request.status} and sent no page; the tab stayed where it was"
+    return "no page came: a newer navigation took over, or it was stopped"
 
 
 def _failed(tab: Tab, url: str, error: str, request: Request | None, again: str = "") -> Failure:

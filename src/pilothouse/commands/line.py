@@ -123,7 +123,10 @@ class Line:
 
 
 def lost() -> Entry:
-    return failed("browser_gone", "the daemon went away while this call ran; it may or may not have taken effect")
+    return failed(
+        "browser_gone",
+        "the daemon went away while this call ran; it may or may not have taken effect: look before you repeat it",
+    )
 
 
 def failed(code: str, message: str, suggestions: list[str] | None = None) -> Entry:

@@ -112,7 +112,7 @@ async def test_the_world_comes_when_the_page_has_arrived(
 async def test_who_listens_is_known_however_late_our_world_comes(
     agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch, ahead: bool
 ) -> None:
-    """Whether the first snapshot asks, or was asked for while its agent thought: then the page is walked once."""
+    """Whether the first snapshot asks for it, or somebody did while its agent thought."""
     monkeypatch.setattr(entrance, "SOON_S", 1000)
     tab = await at_home(agent, site)
     with tab.entrance.shut():

@@ -1,9 +1,13 @@
 """Going somewhere and knowing when one has arrived."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
+from pilothouse.browser import navigate
+from pilothouse.browser.resync import find_again
+from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from tests.browser.looking import fails
 from tests.house import Agent
@@ -54,21 +58,108 @@ async def test_a_page_that_never_comes_ends_with_the_deadline(agent: Agent, site
     assert (await agent.call("navigate", url=site.url("small.html")))["title"] == "Small"
 
 
+def tab_of(agent: Agent) -> Tab:
+    (session,) = agent.gate.own(agent.caller).all()
+    assert session.current
+    return session.current
+
+
+def response_of(tab: Tab, url: str) -> asyncio.Event:
+    answered = asyncio.Event()
+    tab.channel.on("Network.responseReceived", lambda p: answered.set() if p["response"]["url"] == url else None)
+    return answered
+
+
+@promise("A08")
+async def test_what_is_given_up_is_stopped_before_that_is_told(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    tab = tab_of(agent)
+    post, answers = tab.channel.post, list[asyncio.Future[Any]]()
+
+    def held(method: str, **params: Any) -> asyncio.Future[dict[str, Any]]:
+        if method != "Page.stopLoading":
+            return post(method, **params)
+        post(method, **params)
+        answers.append(asyncio.get_running_loop().create_future())
+        return answers[-1]
+
+    monkeypatch.setattr(tab.channel, "post", held)
+    monkeypatch.setattr(navigate, "STOP_S", 0.5)
+    going = asyncio.ensure_future(agent.ask("navigate", url=site.url("hang"), timeout_ms=2000))
+    assert await tab.signal.until(lambda: answers and not tab.navigating, 5)
+    assert not going.done()
+    answers[-1].set_result({})
+    assert "was given up" in (await going).text
+    # A browser that takes long to stop it, as one far away may: nobody waits for longer than was asked for.
+    late = await fails(agent, "timeout", "navigate", url=site.url("hang?again"), timeout_ms=1000)
+    assert late.details == {"given_up": site.url("hang?again")}
+
+
+@promise("A08")
+async def test_what_is_given_up_does_not_come_after_a_page_that_was_about_to(agent: Agent, site: PageServer) -> None:
+    """Chrome refuses to stop anything just then: the page before is busy, and the next one has been answered."""
+    leaves = f"location = '{site.url('slow?ms=200')}'"
+    busy = "for (const end = Date.now() + 1500; Date.now() < end;);"
+    await agent.call(
+        "navigate",
+        url=site.inline(f"<script>const go = () => {{ {leaves}; setTimeout(() => {{ {busy} }}, 60) }}</script>"),
+    )
+    tab = tab_of(agent)
+    answered = response_of(tab, site.url("slow?ms=200"))
+    tab.channel.post("Runtime.evaluate", expression="go()")
+    await asyncio.wait_for(answered.wait(), 5)
+    await fails(agent, "timeout", "navigate", url=site.url("hang"), timeout_ms=600)
+    assert await tab.signal.until(lambda: tab.url == site.url("slow?ms=200"), 5)
+    assert await tab.signal.until(lambda: not tab.network.in_flight(), 5)
+    (given_up,) = [one for one in tab.network.requests() if one.url == site.url("hang")]
+    assert given_up.failure == "canceled"
+    assert "Slow page" in await agent.text("get_page_state")
+
+
+@promise("A08")
+async def test_a_move_within_the_page_does_not_end_the_way_to_another(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    tab = tab_of(agent)
+    # By itself, because Chrome holds back what we would say to it.
+    tab.channel.post("Runtime.evaluate", expression="setTimeout(() => history.pushState(0, '', '#part'), 300)")
+    tab.channel.post("Page.navigate", url=site.url("hang"))
+    assert await tab.signal.until(lambda: tab.bound_for, 5)
+    assert await tab.signal.until(lambda: tab.moves, 5)
+    assert (tab.navigating, tab.bound_for) == (True, site.url("hang"))
+
+
+@promise("B10")
+async def test_what_ended_while_nobody_listened_is_not_waited_for(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    tab = tab_of(agent)
+    tab.channel.post("Page.navigate", url=site.url("hang"))
+    assert await tab.signal.until(lambda: tab.bound_for, 5)
+    with monkeypatch.context() as deaf:
+        deaf.setattr(tab.channel, "dispatch", lambda *_: None)
+        await tab.channel.send("Page.stopLoading")
+        await tab.channel.send("Page.navigate", url=site.url("form.html"))
+    await find_again(tab)
+    await agent.call("wait_for", idle=True, timeout_ms=5000)
+    assert tab.url == site.url("form.html")
+
+
 @promise("A08")
 async def test_a_page_that_comes_late_takes_nothing_from_the_one_after_it(agent: Agent, site: PageServer) -> None:
     """The page before it was busy; meanwhile the tab was sent on."""
     await agent.call("navigate", url=site.url("small.html"))
-    (session,) = agent.gate.own(agent.caller).all()
-    tab = session.current
-    assert tab
-    answered, came = asyncio.Event(), list[tuple[str, bool, str]]()
-    tab.channel.on("Network.responseReceived", lambda _: answered.set())
+    tab = tab_of(agent)
+    answered, came = response_of(tab, site.url("form.html")), list[tuple[str, bool, str]]()
     tab.channel.on("Page.frameNavigated", lambda _: came.append((tab.url, tab.navigating, tab.bound_for)))
     tab.channel.post("Runtime.evaluate", expression="for (const end = Date.now() + 500; Date.now() < end;);")
     tab.channel.post("Page.navigate", url=site.url("form.html"))
     await asyncio.wait_for(answered.wait(), 5)
     tab.channel.post("Page.navigate", url=(last := site.url("slow?ms=1500")))
-    assert await tab.signal.until(lambda: tab.url == last and tab.document.loaded, 10)
+    assert await tab.signal.until(lambda: tab.url == site.url("form.html"), 5)
+    assert "Slow page" in await agent.text("get_page_state")
     assert came == [(site.url("form.html"), True, last), (last, False, "")]
     assert (brought := tab.network.by_loader(tab.document.loader_id))
     assert (brought.status, brought.failure) == (200, "")

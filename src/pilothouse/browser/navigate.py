@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser.border import Refusal
+from pilothouse.browser.giving_up import STOP_S, give_up
 from pilothouse.browser.listeners import look_ahead
 from pilothouse.browser.network import Request
 from pilothouse.browser.settle import Mark, arrived, settle
@@ -187,7 +188,7 @@ async def _left(tab: Tab) -> AsyncGenerator[Mark]:
     try:
         yield mark
     except asyncio.CancelledError:
-        tab.channel.post("Page.stopLoading")  # nobody waits for it any more: it must not come later
+        give_up(tab)
         raise
     finally:
         letting_go.cancel()
@@ -202,21 +203,26 @@ async def _let_go(tab: Tab, before: Document) -> None:
 
 async def _go(tab: Tab, url: str, end: float) -> dict[str, Any]:
     remaining = end - asyncio.get_running_loop().time()
+    to_stop_s = min(STOP_S, remaining / 4)
     try:
-        return await tab.channel.send("Page.navigate", url=url, timeout=remaining)
+        return await tab.channel.send("Page.navigate", url=url, timeout=remaining - to_stop_s)
     except ProtocolError as error:
         raise Failure("navigation_failed", f"{short(url)}: {error.reason}") from error
     except Failure as failure:
         if failure.code == "timeout":
-            pending = tab.asked_about
-            # Who is told that it was given up must not see it come, because a server or a person answers just now.
-            await asyncio.wait({tab.channel.post("Page.stopLoading")}, timeout=PROBE_S)
-            if pending:
-                raise pending from None
-            told = f"{short(url)} sent no page in time and was given up; the tab is still at {short(tab.url)}"
-            given_up = {"given_up": short(url)}
-            raise Failure("timeout", told, details=given_up, suggestions=["try a longer timeout_ms"]) from None
+            raise await _given_up(tab, url, to_stop_s) from None
         raise
+
+
+async def _given_up(tab: Tab, url: str, to_stop_s: float) -> Failure:
+    """Who is told so must not see it come because its server, or a person, answers just now."""
+    pending, before = tab.asked_about, tab.document
+    await asyncio.wait({give_up(tab)}, timeout=to_stop_s)
+    if pending:
+        return pending
+    where = "still" if tab.document is before else "now"
+    told = f"{short(url)} sent no page in time and was given up; the tab is {where} at {short(tab.url)}"
+    return Failure("timeout", told, details={"given_up": short(url)}, suggestions=["try a longer timeout_ms"])
 
 
 async def _not_arrived(tab: Tab, url: str, before: Document, reply: dict[str, Any], retried: bool) -> Arrival:

@@ -155,7 +155,7 @@ class Network:
     def left(self, loader_id: str, next_one: str = "") -> None:
         """Another document is there: what older ones asked for ends, or nobody will ever hear of it. Not the request
         for the next one."""
-        stay = {loader_id, next_one or loader_id}
+        stay = {loader_id, next_one} - {""}  # sockets name no loader
         gone = [one for one in self._current.values() if one.loader_id not in stay and one.worker not in _LONG_LIVED]
         for one in gone:
             one.failure = one.failure or "the page was left"

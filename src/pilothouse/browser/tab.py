@@ -512,9 +512,15 @@ class Tab:
 
     def _next_after(self, loader: str) -> str:
         """The document that was asked for already when this one came, as may be if its page was long in letting go."""
-        newest = self._begun[-1][0] if self._begun else ""
-        request = self.network.by_loader(newest) if newest != loader else None
-        return newest if request and not request.done else ""
+        if loader == self.last_begun or loader not in dict(self._begun):  # who was not heard of may be the newer one
+            return ""
+        request = self.network.by_loader(self.last_begun)
+        return self.last_begun if request and not request.done else ""
+
+    @property
+    def last_begun(self) -> str:
+        """The loader of the document that was asked for last."""
+        return self._begun[-1][0] if self._begun else ""
 
     def _take_source(self) -> None:
         """Where this document comes from. One that no network brought (M: Fetch sees neither `data:` nor `chrome:`)
@@ -548,6 +554,7 @@ class Tab:
 
     def take_stock(self, tree: dict[str, Any]) -> None:
         """The document that is there, after a time in which nobody listened."""
+        self._begun.clear()
         if tree["frame"]["loaderId"] != self.document.loader_id:
             self._navigated(tree)
         self._set_navigating(False)
@@ -571,7 +578,7 @@ class Tab:
             self.moves += 1
             self.strayed_at = asyncio.get_running_loop().time()
             self._home.report("navigation", self, params["url"])
-            self._set_navigating(False)
+            self._set_navigating(bool(self._next_after(self.document.loader_id)))
 
     def _reached(self, *, dom: bool = False, load: bool = False) -> None:
         self.document.dom_ready = self.document.dom_ready or dom or load

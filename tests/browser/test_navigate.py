@@ -94,7 +94,7 @@ async def test_what_is_given_up_is_stopped_before_that_is_told(
     assert "was given up" in (await going).text
     # A browser that takes long to stop it, as one far away may: nobody waits for longer than was asked for.
     late = await fails(agent, "timeout", "navigate", url=site.url("hang?again"), timeout_ms=1000)
-    assert late.details == {"given_up": site.url("hang?again")}
+    assert late.details == {"given_up": site.url("hang?again")}, late.message
 
 
 @promise("A08")

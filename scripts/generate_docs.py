@@ -168,7 +168,7 @@ def _index(tools: list[Tool]) -> str:
         "- Unknown arguments are refused, with what was expected. Numbers may come as text.",
         "- Names that other servers use are understood and not listed: `ref`, `selector` or `element` for `target`,",
         "  `timeout` (in milliseconds, too) for `timeout_ms`, `waitUntil`, `fullPage`, `tabId`. One name for each.",
-        "- In a `batch` a step is `{\"tool\": …, \"args\": {…}}`.",
+        '- In a `batch` a step is `{"tool": …, "args": {…}}`.',
         "- Each tool has an access class: it *reads*, *visits* (changes what is shown, not the site), *writes*, or is",
         "  *sensitive*. It decides the hints that MCP clients see, and how the call is logged.",
         "- What can go wrong is listed in [errors](errors.md).",

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from tests.house import Agent
 
@@ -17,6 +18,12 @@ def ref_in(snapshot: str, part: str) -> str:
     found = REF.search(snapshot, snapshot.index(part) + len(part))
     assert found, f"no ref after {part!r} in:\n{snapshot}"
     return found[0]
+
+
+def tab_of(agent: Agent) -> Tab:
+    (session,) = agent.gate.own(agent.caller).all()
+    assert session.current
+    return session.current
 
 
 async def look(agent: Agent, **options: Any) -> str:

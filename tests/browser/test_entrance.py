@@ -9,7 +9,7 @@ from pilothouse.browser import entrance
 from pilothouse.browser.listeners import look_ahead, told_ahead
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import NAME
-from tests.browser.looking import fails
+from tests.browser.looking import fails, tab_of
 from tests.browser.test_memory import until
 from tests.house import Agent
 from tests.promises import promise
@@ -31,12 +31,6 @@ dispatchEvent(new Event("DOMContentLoaded"));
 WHOLE = pytest.mark.whole("elsewhere a frame that is used again has its worlds still")
 LISTENING = "<div>Press me</div><script>document.querySelector('div').addEventListener('click', () => 0)</script>"
 FRAMED = "<title>Framed</title><iframe srcdoc='<button>Inner</button>'></iframe>"
-
-
-def tab_of(agent: Agent) -> Tab:
-    (session,) = agent.gate.own(agent.caller).all()
-    assert session.current
-    return session.current
 
 
 async def gone_to(tab: Tab, url: str) -> None:

@@ -9,7 +9,7 @@ from pilothouse.browser import navigate
 from pilothouse.browser.resync import find_again
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
-from tests.browser.looking import fails
+from tests.browser.looking import fails, tab_of
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -56,12 +56,6 @@ async def test_a_page_that_never_comes_ends_with_the_deadline(agent: Agent, site
     assert late.value.message.endswith("and was given up; the tab is still at about:blank")
     assert late.value.suggestions == ["try a longer timeout_ms"]
     assert (await agent.call("navigate", url=site.url("small.html")))["title"] == "Small"
-
-
-def tab_of(agent: Agent) -> Tab:
-    (session,) = agent.gate.own(agent.caller).all()
-    assert session.current
-    return session.current
 
 
 def response_of(tab: Tab, url: str) -> asyncio.Event:

@@ -50,10 +50,10 @@ async def app() -> None:
 
 async def ours(target: str) -> None:
     from pilothouse.cocoons import Cocoons
-    from pilothouse.config import Proxy
     from pilothouse.doors.proxy import ProxyDoor
     from pilothouse.guard.resolve import Resolver
     from pilothouse.guard.token import Signer
+    from pilothouse.options import Proxy
     from pilothouse.proxy.lines import Lines
 
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as listener:

@@ -23,12 +23,12 @@ from msgspec import Meta
 import pilothouse.tools
 from pilothouse.commands.clients import CLIENTS
 from pilothouse.commands.show import EXIT_CODES
-from pilothouse.config import Option, options, table_keys
 from pilothouse.doors.openapi import REFUSALS
 from pilothouse.doors.places import SHORTCUTS
 from pilothouse.errors import CODES
 from pilothouse.gate import Gate
 from pilothouse.metrics import Metrics
+from pilothouse.options import Option, options, table_keys
 from pilothouse.providers.arguments import ALLOWED
 from pilothouse.tool import Access, Registry, Tool, declared
 
@@ -266,7 +266,7 @@ def _has_items(declared: Any) -> bool:
 # Options
 
 
-_READERS = {"pilothouse.config", "pilothouse.cocoons"}
+_READERS = {"pilothouse.options", "pilothouse.cocoons"}
 
 
 def unread() -> set[str]:

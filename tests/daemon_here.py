@@ -15,12 +15,12 @@ from starlette.routing import BaseRoute
 from pilothouse import daemon, instance, reload
 from pilothouse.call import Defaults
 from pilothouse.cocoons import Cocoons
-from pilothouse.config import Config
 from pilothouse.doors import live
 from pilothouse.gate import Gate
 from pilothouse.guard.pairing import Pairing
 from pilothouse.guard.passes import Passes
 from pilothouse.guard.policy import Decision, Policy, Question
+from pilothouse.options import Config
 from pilothouse.providers.link import Links
 from pilothouse.tool import Access
 from tests.processes import ENGINE

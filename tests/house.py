@@ -14,7 +14,6 @@ from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.shared import Shared
 from pilothouse.browser.terms import Terms
 from pilothouse.call import Answer, Call, Caller, Defaults
-from pilothouse.config import Browser
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.guard.approvals import Approvals
@@ -27,6 +26,7 @@ from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.sluice import Sluice
 from pilothouse.guard.vault import Vault
 from pilothouse.guard.view import View
+from pilothouse.options import Browser
 from pilothouse.profiles import Profiles
 from pilothouse.providers.elsewhere import Elsewhere
 from pilothouse.providers.launch import Launcher

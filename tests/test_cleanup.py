@@ -10,8 +10,8 @@ import pytest
 
 from pilothouse.browser.folders import Folders
 from pilothouse.browser.terms import Terms
-from pilothouse.config import Browser
 from pilothouse.errors import Failure
+from pilothouse.options import Browser
 from pilothouse.providers.launch import Launcher
 from tests.house import House
 from tests.processes import ENGINE

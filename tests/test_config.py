@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilothouse.config import Config, Option, kind, load, options, table_keys, wanted
+from pilothouse.config import kind, load, wanted
 from pilothouse.errors import Failure
+from pilothouse.options import Config, Option, options, table_keys
 from tests.promises import promise
 
 pytestmark = promise("E09")

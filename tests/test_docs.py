@@ -9,12 +9,12 @@ from pilothouse.commands.arguments import OWN_OPTIONS
 from pilothouse.commands.call import ADMINISTRATIVE
 from pilothouse.commands.clients import CLIENTS
 from pilothouse.commands.show import BROWSER, INTERRUPTED, OK, SECURITY, SYSTEM, TIMEOUT, TROUBLE, USAGE
-from pilothouse.config import options, table_keys
 from pilothouse.doors.http import OPEN_PATHS
 from pilothouse.doors.openapi import document
 from pilothouse.doors.places import SHORTCUTS
 from pilothouse.doors.rest import HEADER_ARGS
 from pilothouse.errors import CODES
+from pilothouse.options import options, table_keys
 from scripts import generate_docs
 from tests.promises import promise
 

@@ -18,24 +18,24 @@ pytestmark = promise("C04", "A01")
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "pilothouse"
-GROUND = {"errors", "result", "schema", "tool", "config", "home", "metrics", "minted", "written"}
+GROUND = {"errors", "result", "schema", "tool", "options", "config", "home", "metrics", "minted", "written"}
 
 # A name is a room or one module of it. Every room may import itself, and the package for its version.
 MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(GROUND, GROUND),
     "cdp": {"errors"},
-    "callers": {"config", "errors"},
+    "callers": {"options", "errors"},
     "tables": {"errors"},
     "editing": {"written", "errors"},
-    "profiles": {"config", "editing", "tables", "errors"},
-    "cocoons": {"config", "editing", "tables", "guard", "errors"},
-    "proxy": {"cocoons", "config", "guard", "errors"},
-    "users": {"config", "editing", "tables", "errors"},
+    "profiles": {"config", "options", "editing", "tables", "errors"},
+    "cocoons": {"config", "options", "editing", "tables", "guard", "errors"},
+    "proxy": {"cocoons", "options", "guard", "errors"},
+    "users": {"config", "options", "editing", "tables", "errors"},
     "hub": {"cocoons", "guard", "minted", "result", "errors"},
-    "alone": {"cocoons", "config", "daemon", "doors", "errors", "guard", "home", "hub", "log"},
-    "providers": {"cdp", "config", "errors"},
+    "alone": {"cocoons", "config", "options", "daemon", "doors", "errors", "guard", "home", "hub", "log"},
+    "providers": {"cdp", "options", "errors"},
     "browser": {"cdp", "minted", "profiles", "result", "errors"},
-    "guard": {"tool", "config", "result", "tables", "written", "errors"},
+    "guard": {"tool", "config", "options", "result", "tables", "written", "errors"},
     "tools": {"browser", "hub.own", "hub.words", "profiles", "tool", "result", "errors"},
     "call": {"browser", "guard.policy", "tool", "result", "errors"},
     "envelope": set(),
@@ -75,14 +75,14 @@ MAY_IMPORT: dict[str, set[str]] = {
         "providers.frames",
         "metrics",
         "tool",
-        "config",
+        "options",
         "result",
         "errors",
     },
     "instance": {"home", "written"},
     "reach": {"instance"},
     "bridge": {"instance", "reach", "home", "errors"},
-    "log": {"guard.redact", "config", "errors", "instance"},
+    "log": {"guard.redact", "options", "errors", "instance"},
     "abodes": {"browser", "written"},
     "pausing": {"call", "browser.pause", "tool", "errors"},
     "wheel": {"call", "permitting", "guard", "browser", "tool", "result", "errors"},
@@ -95,6 +95,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "written",
         "errors",
         "config",
+        "options",
         "tool",
         "tools",
         "providers",

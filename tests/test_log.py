@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pilothouse import log
-from pilothouse.config import Log
 from pilothouse.errors import Failure
 from pilothouse.log import set_up
+from pilothouse.options import Log
 from tests.promises import promise
 
 pytestmark = promise("E10")
@@ -19,7 +19,7 @@ pytestmark = promise("E10")
 CODE = """
 import logging, sys
 from pilothouse import log
-from pilothouse.config import Log
+from pilothouse.options import Log
 log.set_up(Log(), file=sys.argv[1], max_bytes=2000)
 for number in range(100):
     logging.getLogger("pilothouse.test").info("line %d", number)
@@ -33,7 +33,7 @@ sys.stderr.write("plain\\n")
 FILE = """
 import logging, sys
 from pilothouse import log
-from pilothouse.config import Log
+from pilothouse.options import Log
 log.set_up(Log(format="text", level="debug", file=sys.argv[1], file_max_bytes=10_000))
 for number in range(1000):
     logging.getLogger("pilothouse.test").debug("line %d of\\nAuthorization: Bearer 0123456789abcdef0123", number)

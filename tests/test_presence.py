@@ -8,9 +8,9 @@ from typing import Any
 from starlette.routing import WebSocketRoute
 from websockets.asyncio.client import connect
 
-from pilothouse.config import Config, Proxy
 from pilothouse.doors.http import BRIDGE_PATH, SIGNALING_PATH
 from pilothouse.doors.signaling import SignalingDoor
+from pilothouse.options import Config, Proxy
 from pilothouse.presence import Presence
 from tests.daemon_here import daemon_here
 from tests.hub.test_signaling import Hubbed, announce, ask, hubbed

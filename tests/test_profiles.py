@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from pilothouse import tables
-from pilothouse.config import load, proxy_fault
+from pilothouse.config import load
 from pilothouse.errors import Failure
+from pilothouse.options import proxy_fault
 from pilothouse.profiles import Profiles, Size
 from tests.promises import promise
 

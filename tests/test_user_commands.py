@@ -9,7 +9,7 @@ import pytest
 
 from pilothouse.admin import main
 from pilothouse.cocoons import Cocoons
-from pilothouse.config import Proxy
+from pilothouse.options import Proxy
 from tests.promises import promise
 
 pytestmark = promise("G06", "G08")

@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from pilothouse import log
 from pilothouse.cocoons import Cocoons
-from pilothouse.config import Config, load
+from pilothouse.config import load
 from pilothouse.daemon import hive_secrets
 from pilothouse.doors.http import SIGNALING_PATH, Front, HttpDoor, allowed_hosts
 from pilothouse.doors.signaling import SignalingDoor
@@ -31,6 +31,7 @@ from pilothouse.guard.pairing import ORIGIN
 from pilothouse.guard.token import Signer
 from pilothouse.home import directory
 from pilothouse.hub.hub import Hub
+from pilothouse.options import Config
 
 CLOSE_S = 1.5
 _log = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ Above: daemon. Below: config, errors. The http door holds every connection to it
 
 import ipaddress
 
-from pilothouse.config import Server
 from pilothouse.errors import Failure
+from pilothouse.options import Server
 
 EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # and how this machine calls who listens there
 

@@ -14,10 +14,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pilothouse.config import A_COCOON_ID, A_NAME, COCOON_ID, LOCAL, NAME, Cocoon, Config, Proxy, parse
+from pilothouse.config import parse
 from pilothouse.editing import edited, read_text
 from pilothouse.errors import Failure
 from pilothouse.guard.address import authority, check_url
+from pilothouse.options import A_COCOON_ID, A_NAME, COCOON_ID, LOCAL, NAME, Cocoon, Config, Proxy
 from pilothouse.tables import with_entry, without_entry
 
 _FOR_A_HUB = "where `pilothouse hub` runs alone it needs none, if [proxy] in config.toml has no `enabled = true`"

@@ -40,8 +40,7 @@ from pilothouse.call import Defaults
 from pilothouse.cocoons import Cocoons, origin_of
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
-from pilothouse.config import Config, Endpoint, Limits, Server, load
-from pilothouse.config import Sluice as Gateways
+from pilothouse.config import load
 from pilothouse.doors.activity import activity_routes
 from pilothouse.doors.approvals import approval_routes
 from pilothouse.doors.bridge import BridgeDoor
@@ -90,6 +89,8 @@ from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
 from pilothouse.hub.far import FarHub
 from pilothouse.hub.hub import Hub
+from pilothouse.options import Config, Endpoint, Limits, Server
+from pilothouse.options import Sluice as Gateways
 from pilothouse.presence import Presence
 from pilothouse.profiles import Profiles
 from pilothouse.providers.elsewhere import Elsewhere

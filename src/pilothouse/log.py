@@ -12,10 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-from pilothouse.config import Log
 from pilothouse.errors import Failure
 from pilothouse.guard.redact import for_log
 from pilothouse.instance import trim_log
+from pilothouse.options import Log
 
 FILES_KEPT = 3
 SPARING_S = 60.0

@@ -15,9 +15,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from pilothouse.config import HIDDEN, PROXY_HINT, Profile, Size, parse, proxy_fault, shown_proxy
+from pilothouse.config import parse
 from pilothouse.editing import edited, read_text
 from pilothouse.errors import Failure
+from pilothouse.options import HIDDEN, PROXY_HINT, Profile, Size, proxy_fault, shown_proxy
 from pilothouse.tables import with_changes, with_entry, without_entry
 
 __all__ = ["Profile", "Profiles", "Size", "shown_proxy"]

@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.config import A_NAME, LOCAL, Config, User, parse
+from pilothouse.config import parse
 from pilothouse.editing import edited, read_text
 from pilothouse.errors import Failure
+from pilothouse.options import A_NAME, LOCAL, Config, User
 from pilothouse.tables import with_changes, with_entry, without_entry
 
 

@@ -18,7 +18,6 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from pilothouse.call import Caller
-from pilothouse.config import Config, Server
 from pilothouse.doors.contracts import LOGGER, MAX_MESSAGE_BYTES, TYPES, Contracts
 from pilothouse.doors.herald import MAX_UNSENT
 from pilothouse.doors.http import HttpDoor, build_app
@@ -26,6 +25,7 @@ from pilothouse.doors.mcp import McpDoor
 from pilothouse.doors.rest import RestDoor
 from pilothouse.guard.policy import Decision, Question
 from pilothouse.guard.rates import Rates
+from pilothouse.options import Config, Server
 from pilothouse.tool import Access
 from tests.daemon_here import ALLOW, daemon_here, policy_says
 from tests.house import House

@@ -11,9 +11,9 @@ import httpx2
 import pytest
 
 from pilothouse import callers
-from pilothouse.config import Server
 from pilothouse.doors import http as door_module
 from pilothouse.doors.replay import Replays
+from pilothouse.options import Server
 from tests.promises import promise
 
 from .conftest import PERSON, SECRET

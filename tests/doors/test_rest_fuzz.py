@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from pilothouse.config import options
+from pilothouse.options import options
 from tests.processes import Process, kill_daemon
 from tests.promises import promise
 from tests.server import PageServer

@@ -22,10 +22,10 @@ from pilothouse import log
 from pilothouse.browser.stream import Wanted
 from pilothouse.browser.watch import Event
 from pilothouse.call import Caller
-from pilothouse.config import Log
 from pilothouse.doors.http import HttpDoor, build_app
 from pilothouse.doors.metrics import metrics_route
 from pilothouse.doors.rest import RestDoor
+from pilothouse.options import Log
 from pilothouse.tool import Access, Tool
 from tests.house import House
 from tests.promises import promise

@@ -23,8 +23,6 @@ from cryptography.x509.oid import NameOID
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
-from pilothouse.config import Config
-from pilothouse.config import Hub as HubSettings
 from pilothouse.errors import Failure
 from pilothouse.guard.known import known
 from pilothouse.guard.pairing import ORIGIN
@@ -43,6 +41,8 @@ from pilothouse.hub.words import (
     TabInfo,
     Tabs,
 )
+from pilothouse.options import Config
+from pilothouse.options import Hub as HubSettings
 from pilothouse.users import Users
 from tests import own_chrome
 from tests.command_line import CommandLine

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from pilothouse.cocoons import Cocoons
-from pilothouse.config import Proxy
 from pilothouse.errors import Failure
 from pilothouse.guard.token import Signer
 from pilothouse.hub import hub as hubs
@@ -27,6 +26,7 @@ from pilothouse.hub.words import (
     NetworkFilters,
     NetworkRequest,
 )
+from pilothouse.options import Proxy
 from tests.promises import promise
 
 pytestmark = promise("G06", "G07")

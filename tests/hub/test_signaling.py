@@ -14,10 +14,10 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from pilothouse.config import Config, Proxy
 from pilothouse.doors import http, signaling
 from pilothouse.guard.handshake import Door
 from pilothouse.guard.pairing import ORIGIN, Pairing
+from pilothouse.options import Config, Proxy
 from pilothouse.users import Users
 from tests.caller import INSTALL, Caller, Key
 from tests.daemon_here import Here, daemon_here

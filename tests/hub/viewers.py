@@ -15,9 +15,9 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from pilothouse.cdp.connection import ProtocolError
-from pilothouse.config import Config, Proxy
 from pilothouse.hub.hub import Hub
 from pilothouse.hub.words import ConsoleEntry, ConsoleFilters, NetworkFilters, NetworkRequest, TabInfo
+from pilothouse.options import Config, Proxy
 from tests.daemon_here import ALLOW, Here, daemon_here
 from tests.own_chrome import ORIGIN, OwnChrome, Page, own_chrome
 from tests.proxy.apps import App, running

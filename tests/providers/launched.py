@@ -4,7 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from pilothouse.config import Browser
+from pilothouse.options import Browser
 from pilothouse.providers.launch import Launcher
 
 

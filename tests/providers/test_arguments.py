@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse.config import Browser
 from pilothouse.errors import Failure
+from pilothouse.options import Browser
 from pilothouse.providers.arguments import ALLOWED, check_arguments
 from pilothouse.providers.launch import Launcher
 from tests.promises import promise

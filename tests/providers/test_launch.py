@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pilothouse.config import Browser, Profile
 from pilothouse.errors import Failure
+from pilothouse.options import Browser, Profile
 from pilothouse.providers.launch import Chrome, Launcher
 from tests.promises import promise
 

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from pilothouse.cocoons import Cocoons
-from pilothouse.config import Proxy
 from pilothouse.doors.proxy import ProxyDoor
 from pilothouse.guard.resolve import Resolver
 from pilothouse.guard.token import Signer
+from pilothouse.options import Proxy
 from pilothouse.proxy.lines import Lines
 from tests.proxy.apps import App, Serve, raw_app, running
 

@@ -13,9 +13,9 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from pilothouse.config import Proxy
 from pilothouse.doors import proxy as proxy_door
 from pilothouse.errors import Failure
+from pilothouse.options import Proxy
 from pilothouse.proxy import lines, tunnel
 from tests.promises import promise
 from tests.proxy.apps import BIG, App, raw_app, says

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from pilothouse.call import Defaults
-from pilothouse.config import Endpoint, Grid
 from pilothouse.guard.rules import read_rules
+from pilothouse.options import Endpoint, Grid
 from pilothouse.providers.find import find_chrome
 from tests.house import House
 from tests.own_chrome import UNSEEN

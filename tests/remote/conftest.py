@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from pilothouse.config import Endpoint
+from pilothouse.options import Endpoint
 from tests.house import Agent, House
 from tests.remote.afar import Afar, chromium, furnished
 

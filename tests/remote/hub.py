@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from pilothouse.config import Grid
+from pilothouse.options import Grid
 from tests.own_chrome import UNSEEN
 
 ROOT = Path(__file__).parents[2]

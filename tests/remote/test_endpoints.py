@@ -8,7 +8,7 @@ import pytest
 
 from pilothouse.browser import remote
 from pilothouse.call import Defaults
-from pilothouse.config import Endpoint
+from pilothouse.options import Endpoint
 from tests.browser.looking import fails
 from tests.house import Agent, House
 from tests.promises import promise

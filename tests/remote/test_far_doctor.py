@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from pilothouse.commands.doctor import Finding, Patient, _elsewhere, _line
-from pilothouse.config import Config, Endpoint, Grid, Sluice, load
+from pilothouse.config import load
 from pilothouse.daemon import _configure_elsewhere
 from pilothouse.errors import Failure
 from pilothouse.guard.keepers import Keepers
 from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.vault import Vault
+from pilothouse.options import Config, Endpoint, Grid, Sluice
 from pilothouse.providers.elsewhere import Elsewhere
 from pilothouse.providers.endpoint import EndpointSource
 from tests.promises import promise

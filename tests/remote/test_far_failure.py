@@ -8,8 +8,8 @@ import pytest
 
 from pilothouse.browser import remote
 from pilothouse.cdp import socket
-from pilothouse.config import Endpoint, Grid
 from pilothouse.errors import Failure
+from pilothouse.options import Endpoint, Grid
 from tests.browser.looking import fails
 from tests.promises import promise
 from tests.remote.afar import Afar, chromium, furnished

@@ -10,11 +10,11 @@ import pytest
 from pilothouse.browser.remote import Remotes
 from pilothouse.call import Defaults
 from pilothouse.cdp.flags import NO_UDP
-from pilothouse.config import Endpoint, Grid
-from pilothouse.config import Sluice as Gateways
 from pilothouse.errors import Failure
 from pilothouse.guard.abroad import Abroad
 from pilothouse.guard.rules import read_rules
+from pilothouse.options import Endpoint, Grid
+from pilothouse.options import Sluice as Gateways
 from tests.browser.looking import fails
 from tests.guard.escapes import ALLOWED, DENIED, NEVER, WAYS, Trap, Web
 from tests.guard.test_escapes import Noting, happens

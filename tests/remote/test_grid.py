@@ -9,8 +9,8 @@ import pytest
 from pilothouse.browser import queue, remote
 from pilothouse.browser.remote import Remotes
 from pilothouse.call import Call
-from pilothouse.config import Grid
 from pilothouse.errors import Failure
+from pilothouse.options import Grid
 from pilothouse.providers.elsewhere import Elsewhere
 from tests.browser.looking import fails
 from tests.house import Agent, House

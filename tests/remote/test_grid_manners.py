@@ -21,8 +21,8 @@ from pilothouse.browser.usage import processes
 from pilothouse.browser.warden import Bounds
 from pilothouse.call import Call, Caller, Defaults
 from pilothouse.cdp.flags import NO_UDP
-from pilothouse.config import Config, Endpoint, Grid
-from pilothouse.config import Sluice as Gateways
+from pilothouse.options import Config, Endpoint, Grid
+from pilothouse.options import Sluice as Gateways
 from pilothouse.providers.grid import GridSource
 from tests.browser.looking import fails
 from tests.daemon_here import daemon_here

@@ -8,7 +8,7 @@ import pytest
 
 from pilothouse.browser import queue
 from pilothouse.call import Call
-from pilothouse.config import Grid
+from pilothouse.options import Grid
 from tests.house import Agent, House
 from tests.promises import promise
 from tests.remote.afar import furnished

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pilothouse.browser import handles
-from pilothouse.config import Grid
+from pilothouse.options import Grid
 from tests.house import House
 from tests.promises import promise
 from tests.remote.afar import furnished
@@ -49,7 +49,7 @@ _SMALL = """
 import asyncio, collections, json, resource, sys
 from pathlib import Path
 from pilothouse.browser import handles
-from pilothouse.config import Grid
+from pilothouse.options import Grid
 from tests.remote.afar import furnished
 from tests.remote.test_two_thousand import opened
 

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pilothouse.config import Browser, Config
+from pilothouse.options import Browser, Config
 from pilothouse.providers.find import find_chrome
 from tests.daemon_here import ALLOW, Here, asks_for_writes, daemon_here
 from tests.own_chrome import OwnChrome, own_chrome

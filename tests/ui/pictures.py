@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 
-from pilothouse.config import Config, Network
+from pilothouse.options import Config, Network
 from tests.daemon_here import Here, daemon_here
 from tests.own_chrome import OwnChrome, own_chrome
 from tests.server import PageServer

@@ -27,10 +27,11 @@ from pilothouse.commands import person
 from pilothouse.commands.clients import CLIENTS, Unreadable
 from pilothouse.commands.extension import back_from, elsewhere, folder
 from pilothouse.commands.show import BOLD, DIM, RED, YELLOW, paint
-from pilothouse.config import Config, load
-from pilothouse.config import Sluice as Gateways
+from pilothouse.config import load
 from pilothouse.errors import Failure
 from pilothouse.home import directory
+from pilothouse.options import Config
+from pilothouse.options import Sluice as Gateways
 from pilothouse.providers.find import find_chrome
 from pilothouse.providers.launch import Launcher
 

@@ -13,10 +13,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope
 
-from pilothouse.config import shown_proxy
 from pilothouse.doors.address import Address, told
 from pilothouse.doors.person import PersonOnly
 from pilothouse.guard.audit import Audit
+from pilothouse.options import shown_proxy
 from pilothouse.profiles import Profile, Profiles
 from pilothouse.wheel import Wheel
 

@@ -13,11 +13,11 @@ import msgspec
 from starlette.types import ASGIApp
 
 from pilothouse.cocoons import Cocoons
-from pilothouse.config import Proxy
 from pilothouse.doors.http import Http, HttpDoor
 from pilothouse.errors import Failure
 from pilothouse.guard.address import is_local_name, literal
 from pilothouse.guard.token import Signer
+from pilothouse.options import Proxy
 from pilothouse.proxy.lines import Lines
 from pilothouse.proxy.passing import Passing, Redirect
 from pilothouse.proxy.rewrite import Visit

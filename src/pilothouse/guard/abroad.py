@@ -6,9 +6,9 @@ Above: the daemon hands it to browser.remote; doctor tries it. Below: sluice, co
 import ipaddress
 from collections.abc import Sequence
 
-from pilothouse.config import Sluice as Settings
 from pilothouse.errors import Failure
 from pilothouse.guard.sluice import Gateway, Network, Sluice
+from pilothouse.options import Sluice as Settings
 
 EVERYWHERE = "0.0.0.0"
 

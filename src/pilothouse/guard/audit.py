@@ -17,13 +17,13 @@ from typing import Any, cast
 
 import msgspec
 
-from pilothouse.config import shown_proxy
 from pilothouse.errors import Failure
 from pilothouse.guard import chain
 from pilothouse.guard.policy import Aim, Approved, Decision, Question
 from pilothouse.guard.redact import for_log, for_log_tree
 from pilothouse.guard.secrets import named
 from pilothouse.guard.syncing import Syncer, to_disk
+from pilothouse.options import shown_proxy
 from pilothouse.tool import Access
 
 NAME = "audit.jsonl"

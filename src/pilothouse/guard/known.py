@@ -14,8 +14,8 @@ from functools import lru_cache
 from re import Pattern
 from typing import NamedTuple
 
-from pilothouse.config import HIDDEN
 from pilothouse.guard.linear import compiled
+from pilothouse.options import HIDDEN
 
 _HEAD = 12  # so much of a value must be there before it can be one
 _CERTAIN = 24  # so much is no accident, whatever follows

@@ -5,7 +5,7 @@ Above: shapes. Below: config. The patterns run on RE2 and take whole runs of dig
 
 import re
 
-from pilothouse.config import HIDDEN
+from pilothouse.options import HIDDEN
 
 # Where a word begins; in a text that is escaped for a URL or for JSON, right after an escape too.
 AFTER = r"(?:\b|%[0-9A-Fa-f]{2}|\\(?:[nrtbf]|u[0-9A-Fa-f]{4}))"

@@ -7,8 +7,8 @@ says so; of a pattern with groups only group 2. Groups cost RE2 its fastest engi
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pilothouse.config import HIDDEN
 from pilothouse.guard import numbers
+from pilothouse.options import HIDDEN
 
 MASK = HIDDEN
 

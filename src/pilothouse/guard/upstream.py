@@ -13,11 +13,11 @@ from urllib.parse import unquote
 import ada_url
 import msgspec
 
-from pilothouse.config import PROXY_HINT, proxy_fault
 from pilothouse.errors import Failure
 from pilothouse.guard.address import literal
 from pilothouse.guard.resolve import canonical
 from pilothouse.guard.socks import Arrival
+from pilothouse.options import PROXY_HINT, proxy_fault
 
 _PORTS = {"http": 80, "socks5": 1080, "socks4": 1080}
 _ALIASES = {"socks": "socks5", "socks5h": "socks5", "socks4a": "socks4"}

@@ -6,7 +6,7 @@ the same one, so that sessions go on sharing its browser.
 
 from collections.abc import Sequence
 
-from pilothouse.config import Endpoint, Grid
+from pilothouse.options import Endpoint, Grid
 from pilothouse.providers.endpoint import EndpointSource, Reveal
 from pilothouse.providers.grid import NAME, GridSource
 

@@ -12,8 +12,8 @@ import msgspec
 
 from pilothouse.cdp.connection import Connection, ProtocolError
 from pilothouse.cdp.socket import Refused, Socket
-from pilothouse.config import Endpoint
 from pilothouse.errors import Failure
+from pilothouse.options import Endpoint
 from pilothouse.providers import http
 
 DISCOVER_S = 10.0

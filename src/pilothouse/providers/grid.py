@@ -15,8 +15,8 @@ import msgspec
 from pilothouse.cdp.connection import Connection
 from pilothouse.cdp.flags import NO_UDP
 from pilothouse.cdp.socket import Refused, Socket
-from pilothouse.config import Grid
 from pilothouse.errors import Failure
+from pilothouse.options import Grid
 from pilothouse.providers import http
 from pilothouse.providers.endpoint import Far, Reveal, origin_of
 

@@ -21,8 +21,8 @@ from typing import NamedTuple
 from pilothouse.cdp.connection import Connection
 from pilothouse.cdp.flags import NO_UDP
 from pilothouse.cdp.pipe import Pipe
-from pilothouse.config import Browser, Profile
 from pilothouse.errors import Failure
+from pilothouse.options import Browser, Profile
 from pilothouse.providers.arguments import check_arguments
 from pilothouse.providers.find import find_chrome
 from pilothouse.providers.occupied import is_alive, user_of

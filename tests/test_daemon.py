@@ -74,11 +74,10 @@ def test_ready_line_and_files(home: Path, run: Start) -> None:
 
 def test_what_few_daemons_need_is_not_loaded_by_all() -> None:
     """Megabytes and a tenth of a second: the cipher of states and tokens, the SDK's client and its framework."""
-    start = "daemon._import_mcp(); daemon.Signer(['x' * 32])"
+    start = "late_mcp.import_mcp(); token.Signer(['x' * 32])"
     dear = ["cryptography", "mcp.client.session", "mcp.server.mcpserver"]
-    code = (
-        f"import sys; from pilothouse import daemon; {start}; print([name for name in {dear} if name in sys.modules])"
-    )
+    rooms = "from pilothouse import daemon; from pilothouse.doors import late_mcp; from pilothouse.guard import token"
+    code = f"import sys; {rooms}; {start}; print([name for name in {dear} if name in sys.modules])"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout == "[]\n"
 

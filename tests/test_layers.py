@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "proxy": {"cocoons", "options", "guard", "errors"},
     "users": {"config", "options", "editing", "tables", "errors"},
     "hub": {"cocoons", "guard", "minted", "result", "errors"},
-    "alone": {"cocoons", "config", "options", "daemon", "doors", "errors", "guard", "home", "hub", "log"},
+    "alone": {"cocoons", "config", "options", "doors", "errors", "guard", "home", "hub", "log"},
     "providers": {"cdp", "options", "errors"},
     "browser": {"cdp", "minted", "profiles", "result", "errors"},
     "guard": {"tool", "config", "options", "result", "tables", "written", "errors"},
@@ -86,6 +86,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "abodes": {"browser", "written"},
     "pausing": {"call", "browser.pause", "tool", "errors"},
     "wheel": {"call", "permitting", "guard", "browser", "tool", "result", "errors"},
+    "adjusting": {"gate", "browser", "guard", "providers.elsewhere", "reload", "options", "errors"},
     "presence": set(),
     "reload": {"errors"},
     "commands": {

@@ -22,7 +22,7 @@ from starlette.routing import Route
 from pilothouse import log
 from pilothouse.cocoons import Cocoons
 from pilothouse.config import load
-from pilothouse.daemon import hive_secrets
+from pilothouse.doors.debugging import hive_secrets
 from pilothouse.doors.http import SIGNALING_PATH, Front, HttpDoor, allowed_hosts
 from pilothouse.doors.signaling import SignalingDoor
 from pilothouse.errors import Failure

@@ -22,11 +22,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 import pilothouse.tools
-from pilothouse import __version__, callers, instance, log
+from pilothouse import __version__, adjusting, callers, instance, log
 from pilothouse.abodes import Abodes
+from pilothouse.adjusting import Pace, bounds_of, follow_keys, follow_policy, keys_changed, place_elsewhere, terms_of
 from pilothouse.browser import handles
 from pilothouse.browser.browsers import Browsers
 from pilothouse.browser.partings import begun_anew
@@ -35,9 +34,7 @@ from pilothouse.browser.remote import Remotes
 from pilothouse.browser.sessions import Sessions
 from pilothouse.browser.shared import Shared
 from pilothouse.browser.terms import Terms
-from pilothouse.browser.warden import Bounds
 from pilothouse.call import Defaults
-from pilothouse.cocoons import Cocoons, origin_of
 from pilothouse.commands import manifest, terminal
 from pilothouse.commands.describe import describe
 from pilothouse.config import load
@@ -48,10 +45,11 @@ from pilothouse.doors.cocoons import cocoon_routes
 from pilothouse.doors.commands import CommandDoor
 from pilothouse.doors.contracts import Contracts
 from pilothouse.doors.dashboard import dashboard_routes
+from pilothouse.doors.debugging import Debugging
 from pilothouse.doors.extension import extension_routes
 from pilothouse.doors.extras import Extras
-from pilothouse.doors.herald import Herald
 from pilothouse.doors.http import BRIDGE_PATH, SIGNALING_PATH, HttpDoor, build_app
+from pilothouse.doors.late_mcp import LateMcp
 from pilothouse.doors.live import LiveDoor
 from pilothouse.doors.local import LocalDoor, Open
 from pilothouse.doors.looking import looking_routes
@@ -59,7 +57,6 @@ from pilothouse.doors.metrics import metrics_route
 from pilothouse.doors.panel import PanelDoor
 from pilothouse.doors.person import PersonOnly
 from pilothouse.doors.policy import PolicyDoor
-from pilothouse.doors.proxy import ProxyDoor, bound
 from pilothouse.doors.rest import RestDoor
 from pilothouse.doors.secrets import secret_routes
 from pilothouse.doors.sessions import session_routes
@@ -79,31 +76,26 @@ from pilothouse.guard.passes import Passes
 from pilothouse.guard.policy import Policy
 from pilothouse.guard.rates import Rates
 from pilothouse.guard.redact import redact_headers, redact_registered, redact_text
-from pilothouse.guard.resolve import Resolver
-from pilothouse.guard.rulebook import NAME, Rulebook, refuse_to_forget, version_of
+from pilothouse.guard.rulebook import NAME, Rulebook
 from pilothouse.guard.rules import Rules
 from pilothouse.guard.secrets import Secrets
 from pilothouse.guard.sluice import Sluice
-from pilothouse.guard.token import Signer
 from pilothouse.guard.vault import Vault, system_keyring
 from pilothouse.home import directory, socket_path
 from pilothouse.hub.far import FarHub
-from pilothouse.hub.hub import Hub
-from pilothouse.options import Config, Endpoint, Limits, Server
-from pilothouse.options import Sluice as Gateways
+from pilothouse.options import Config, Server
 from pilothouse.presence import Presence
 from pilothouse.profiles import Profiles
 from pilothouse.providers.elsewhere import Elsewhere
 from pilothouse.providers.launch import Launcher
 from pilothouse.providers.link import Links
 from pilothouse.providers.relay import Relay
-from pilothouse.proxy.lines import Lines
-from pilothouse.reload import EVERY_S, Followed
+from pilothouse.reload import Followed
 from pilothouse.tool import Registry, declared
 from pilothouse.wheel import Wheel
 
 if TYPE_CHECKING:
-    from pilothouse.doors.mcp import McpDoor
+    pass
 
 # A signal ends everything within two seconds: the rooms have this long to close, then the process goes as it is.
 DOORS_CLOSE_S = 1.0
@@ -200,7 +192,7 @@ async def run(
     keys.look()
     own_ports = {port}
     config = file.path if file else home / "config.toml"
-    proxy = _Proxy(settings, config, keys, port)
+    debugging = Debugging(settings, config, keys, port)
     keepers = Keepers()
     sluice = Sluice(settings.network.hosts, own_ports, keepers=keepers)
     rulebook = Rulebook(home / NAME)
@@ -222,7 +214,7 @@ async def run(
     links.expect({one.name: one.port for one in pairing.browsers()}, port)
     profiles = Profiles(home, file.path if file else None)
     elsewhere = Elsewhere(secrets.written_out, holds=bool(settings.sluice.advertise))
-    place_browsers = partial(_configure_elsewhere, elsewhere, keepers, settings.sluice)
+    place_browsers = partial(place_elsewhere, elsewhere, keepers, settings.sluice)
     place_browsers(settings)
     remotes = Remotes(elsewhere.sources, Abroad(sluice, settings.sluice) if settings.sluice.advertise else None)
     sessions = _sessions(settings, home, sluice, profiles, borders, fixed, links, remotes)
@@ -231,11 +223,11 @@ async def run(
     for owner, options in (await abodes.recall()).items():
         sessions.partings.note(owner, begun_anew(options.profile, options))
     sessions.on_abode = abodes.keep
-    proxy.cocoons.on_users = lambda name, change: audit.note(f"hub_user_{change}", user=name)
-    keys.on_change = partial(_keys_changed, audit, sessions, approvals)
+    debugging.cocoons.on_users = lambda name, change: audit.note(f"hub_user_{change}", user=name)
+    keys.on_change = partial(keys_changed, audit, sessions, approvals)
     sessions.on_stopped = lambda name, ended: audit.note("agents_stopped", browser=name, by="person", sessions=ended)
     rates = Rates()
-    pace = _Pace(rates, policy, settings.limits.requests_per_minute)
+    pace = Pace(rates, policy, settings.limits.requests_per_minute)
     gate = Gate(
         _registry(),
         sessions,
@@ -248,12 +240,12 @@ async def run(
     )
     far = FarHub(settings.hub.url, settings.hub.key) if settings.hub.url else None
     known.know("hub", {"key of the hub": settings.hub.key} if settings.hub.key else {})
-    gate.hub = far or proxy.hub
+    gate.hub = far or debugging.hub
     wheel = Wheel(sessions, gate.permits, audit)
     gate.on_done = wheel.done
     passes = Passes(lambda: keys.look().get("person", ""), partial(_is_paired, pairing))
     PanelDoor(links, passes, approvals)
-    mcp = _Mcp(gate, defaults, extras)
+    mcp = LateMcp(gate, defaults, extras)
     presence = Presence(stop)
     commands = CommandDoor(gate, defaults=defaults, is_gone=terminal.is_gone)
     doors = {"mcp": presence.at_door(mcp.open), "call": presence.at_door(_ready(commands.open))}
@@ -272,10 +264,12 @@ async def run(
         *approval_routes(approvals, person),
         *secret_routes(secrets, audit, person),
         *session_routes(gate, person),
-        *cocoon_routes(proxy.cocoons, audit, person),
+        *cocoon_routes(debugging.cocoons, audit, person),
         *extension_routes(pairing, links, bridge, audit, person, port=port),
     ]
-    signaling = SignalingDoor(proxy.hub, proxy.cocoons, bridge.handshake, lambda key: person.tried_hub(keys.who(key)))
+    signaling = SignalingDoor(
+        debugging.hub, debugging.cocoons, bridge.handshake, lambda key: person.tried_hub(keys.who(key))
+    )
     routes = [metrics_route(gate), *bridge.routes(), *signaling.routes(), *people, *rest]
     app = build_app(
         mcp.door,
@@ -289,24 +283,24 @@ async def run(
     )
     http = HttpDoor(presence.at_web(app, BRIDGE_PATH, SIGNALING_PATH))
     browsers = lambda: links.connected + signaling.idle_browsers
-    presence.watch(local, http, proxy, sessions=lambda: sessions.in_use, browsers=browsers)
+    presence.watch(local, http, debugging, sessions=lambda: sessions.in_use, browsers=browsers)
     following: list[asyncio.Task[None]] = []
     try:
         await local.listen(Path(socket_path(home)))
         await http.listen(listener)
-        await proxy.listen()
+        await debugging.listen()
         await asyncio.gather(mcp.door(), asyncio.to_thread(manifest.write, str(home), describe(gate.registry)))
         # What is loaded now stays; no later collection need walk it again.
         gc.collect()
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS)
-        _announce(settings.server.host, port, str(home), config, proxy.url)
+        _announce(settings.server.host, port, str(home), config, debugging.url)
         if file and reread:
             following.append(
-                asyncio.create_task(file.follow(reread, partial(_apply, sessions, gate, pace, place_browsers)))
+                asyncio.create_task(file.follow(reread, partial(adjusting.apply, sessions, gate, pace, place_browsers)))
             )
-        following.append(asyncio.create_task(_follow_policy(policy_file, rulebook, policy, audit)))
-        following.append(asyncio.create_task(_follow_keys(keys)))
+        following.append(asyncio.create_task(follow_policy(policy_file, rulebook, policy, audit)))
+        following.append(asyncio.create_task(follow_keys(keys)))
         await presence.until_over(linger_s)
     finally:
         for task in following:
@@ -317,49 +311,8 @@ async def run(
         await _close(DOORS_CLOSE_S, mcp.close, local.close)
         await _close(GATE_CLOSE_S, gate.close)  # sessions in the person's Chrome tidy up through its links
         links.close()
-        await _close(DOORS_CLOSE_S, http.close, proxy.close, *([far.close] if far else []))
+        await _close(DOORS_CLOSE_S, http.close, debugging.close, *([far.close] if far else []))
         sluice.close()
-
-
-class _Proxy:
-    """The debug proxy, if it is wanted; the cocoons, which can be written down before that; the hub, which may serve
-    proxies elsewhere."""
-
-    def __init__(self, settings: Config, file: Path, keys: Keys, own_port: int) -> None:
-        self._listener, proxy = bound(settings.proxy) if settings.proxy.enabled else (None, settings.proxy)
-        ports = {own_port, proxy.port}
-        self.cocoons = Cocoons(file, proxy, forbidden_ports=ports, on_mistake=_log.warning)
-        self._door: ProxyDoor | None = None
-        signer = Signer(hive_secrets(keys))
-        self.hub = Hub(self.cocoons, signer, settings.hub.memory_mb * 1_000_000)
-        if self._listener is not None:
-            self._door = ProxyDoor(self.cocoons, signer, Lines(Resolver(settings.network.hosts), ports))
-
-    @property
-    def url(self) -> str:
-        """Where browsers find it; empty where it is off."""
-        return origin_of("", self.cocoons.proxy) if self._door else ""
-
-    @property
-    def connections(self) -> int:
-        return self._door.connections if self._door else 0
-
-    async def listen(self) -> None:
-        if self._door and self._listener:
-            await self._door.listen(self._listener)
-
-    async def close(self) -> None:
-        if self._door and self._listener:
-            await self._door.close()
-            self._listener.close()
-
-
-def hive_secrets(keys: Keys) -> list[str]:
-    """HIVE_SECRET, and the one before it while both are in use; else one that this home keeps."""
-    given = [one for name in ("HIVE_SECRET", "HIVE_SECRET_PREVIOUS") if (one := os.environ.get(name))]
-    found = given or [keys.hive()]
-    known.know("hive", {f"hive secret {number}": one for number, one in enumerate(found)})
-    return found
 
 
 def _mask_keys(secrets: dict[str, str]) -> None:
@@ -376,72 +329,11 @@ def _is_paired(pairing: Pairing, install: str) -> bool:
     return any(one.install == install for one in pairing.browsers())
 
 
-async def _follow_keys(keys: Keys) -> None:
-    """Each request looks, too; what a revoked key leaves behind does not wait for one."""
-    while True:
-        await asyncio.sleep(EVERY_S)
-        keys.look()
-
-
-def _keys_changed(audit: Audit, sessions: Sessions, approvals: Approvals, came: list[str], went: list[str]) -> None:
-    for owner in went:
-        audit.note("key_revoked", key=owner)
-        name = owner.removeprefix("agent:")
-        sessions.close_key(name)
-        approvals.key_revoked(name)
-    for owner in came:
-        audit.note("key_added", key=owner)
-
-
 def _ready(opener: Open) -> Callable[[], Awaitable[Open]]:
     async def give() -> Open:
         return opener
 
     return give
-
-
-class _Mcp:
-    """The MCP door. Its SDK takes most of a second to import, so that happens in a thread while the rest starts."""
-
-    def __init__(self, gate: Gate, defaults: Defaults, extras: Extras | None) -> None:
-        self._end = asyncio.Event()
-        self._door: asyncio.Future[McpDoor] = asyncio.get_running_loop().create_future()
-        self._life = asyncio.create_task(self._live(gate, defaults, extras))
-
-    async def _live(self, gate: Gate, defaults: Defaults, extras: Extras | None) -> None:
-        try:
-            module = await asyncio.to_thread(_import_mcp)
-            door: McpDoor = module.McpDoor(gate, defaults=defaults, extras=extras)
-            async with door.run():
-                self._door.set_result(door)
-                await self._end.wait()
-                door.close_streams()
-        except Exception as error:
-            if self._door.done():
-                raise
-            self._door.set_exception(error)
-
-    async def door(self) -> "McpDoor":
-        return await asyncio.shield(self._door)
-
-    async def open(self) -> Open:
-        return (await self.door()).open
-
-    async def herald(self) -> Herald:
-        return (await self.door()).herald
-
-    async def close(self) -> None:
-        self._end.set()
-        await self._life
-
-
-def _import_mcp() -> Any:
-    """Without what the SDK's packages bring along for others (a client, a framework): 5 MB and 0.1 s less (M)."""
-    for package in ("mcp", "mcp.server"):
-        spec = importlib.util.find_spec(package)
-        assert spec
-        sys.modules.setdefault(package, importlib.util.module_from_spec(spec))
-    return importlib.import_module("pilothouse.doors.mcp")
 
 
 def _fixed(home: Path, vault: Vault, secrets: Secrets, policy: Policy) -> Terms:
@@ -493,97 +385,10 @@ def _sessions(
         shared=_shared(links),
         remotes=remotes,
         border=borders.open,
-        terms=_terms(settings, fixed),
-        bounds=_bounds(settings),
+        terms=terms_of(settings, fixed),
+        bounds=bounds_of(settings),
         keep_s=settings.files.keep_hours * 3600,
     )
-
-
-def _configure_elsewhere(elsewhere: Elsewhere, keepers: Keepers, gateways: Gateways, settings: Config) -> None:
-    """What stands in headers and passwords themselves is as secret as what is registered."""
-    if settings.sluice != gateways:
-        _log.warning("sluice.* was changed: browsers elsewhere go out as before until the daemon is started again")
-    elsewhere.configure(settings.endpoints, settings.grid)
-    keepers.replace(url for url in (settings.grid.url, *(one.url for one in settings.endpoints)) if url)
-    told = {f"grid {name}": value for name, value in {"password": settings.grid.password}.items()}
-    told |= {key: value for one in settings.endpoints for key, value in _secrets_of(one).items()}
-    known.know("endpoints", {key: value for key, value in told.items() if len(value) >= 8 and "secret:" not in value})
-
-
-def _secrets_of(endpoint: Endpoint) -> dict[str, str]:
-    query = endpoint.url.partition("?")[2].partition("#")[0]
-    parts = {part.partition("=")[0]: part.partition("=")[2] for part in query.split("&")}
-    return {f"{key} of endpoint {endpoint.name}": value for key, value in {**endpoint.headers, **parts}.items()}
-
-
-def _terms(settings: Config, fixed: Terms) -> Terms:
-    return msgspec.structs.replace(
-        fixed,
-        max_tabs=settings.limits.tabs_per_session,
-        quota_bytes=settings.files.quota_mb * 1_000_000,
-        upload_roots=tuple(Path(root).expanduser() for root in settings.files.roots),
-        body_max_bytes=settings.network.body_max_bytes,
-        snapshot_budget=settings.snapshot.budget,
-    )
-
-
-def _bounds(settings: Config) -> Bounds:
-    return Bounds(
-        memory_bytes=settings.limits.memory_mb * 1_000_000,
-        session_memory_bytes=settings.limits.session_memory_mb * 1_000_000,
-        busy_s=settings.limits.busy_seconds,
-    )
-
-
-class _Pace:
-    """The rate of calls, which two files have a say in."""
-
-    def __init__(self, rates: Rates, policy: Policy, configured: int) -> None:
-        self._rates, self._policy = rates, policy
-        self.configure(configured)
-        policy.on_change(lambda: self.configure(self._configured))
-
-    def configure(self, per_minute: int) -> None:
-        self._configured = per_minute
-        self._rates.per_minute = self._policy.requests_per_minute(per_minute, Limits().requests_per_minute)
-
-
-async def _follow_policy(file: Followed, rulebook: Rulebook, policy: Policy, audit: Audit) -> None:
-    def taken(rules: Rules) -> None:
-        """What a door wrote is in the log already, and holds."""
-        if rules == policy.rules:
-            policy.replace(rules)
-            return
-        refuse_to_forget(rulebook, policy.rules)
-        told = {key: getattr(rules, key) or "by template" for key in ("template", "mode", "default")}
-        told["template"] = rules.template or "by browser"
-        version = version_of(rulebook.text())
-        audit.note("policy_edited", by="the file", **told, rules=len(rules.rules), version=version)
-        policy.replace(rules)
-
-    def refused(failure: Failure) -> None:
-        policy.refuse(failure.message)
-        audit.note("policy_not_taken_over", by="the file", why=failure.message)
-
-    await file.follow(rulebook.read, taken, called="the policy", but="", refused=refused)
-
-
-def _apply(
-    sessions: Sessions, gate: Gate, pace: _Pace, place_browsers: Callable[[Config], None], settings: Config
-) -> None:
-    """What a running house can change."""
-    place_browsers(settings)
-    pace.configure(settings.limits.requests_per_minute)
-    gate.timing.timeout_ms = settings.limits.tool_timeout_ms
-    asking = settings.approvals
-    gate.approvals.adjust(timeout_s=asking.timeout_s, client_answers=asking.client_answers)
-    sessions.adjust(
-        max_sessions=settings.limits.sessions,
-        idle_s=settings.limits.idle_minutes * 60,
-        terms=_terms(settings, sessions.terms),
-        bounds=_bounds(settings),
-    )
-    logging.getLogger().setLevel(settings.log.level.upper())
 
 
 def _fixtures() -> Extras:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse.adjusting import place_elsewhere
 from pilothouse.commands.doctor import Finding, Patient, _elsewhere, _line
 from pilothouse.config import load
-from pilothouse.daemon import _configure_elsewhere
 from pilothouse.errors import Failure
 from pilothouse.guard.keepers import Keepers
 from pilothouse.guard.secrets import Secrets
@@ -99,9 +99,9 @@ def test_what_a_browser_tells_of_itself_does_not_reach_the_terminal_raw() -> Non
 def test_gateways_that_were_changed_hold_later(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     elsewhere, keepers = Elsewhere(lambda text, origin: text), Keepers()
     began = Config().sluice
-    _configure_elsewhere(elsewhere, keepers, began, Config(grid=Grid("http://127.0.0.1:4444")))
+    place_elsewhere(elsewhere, keepers, began, Config(grid=Grid("http://127.0.0.1:4444")))
     assert caplog.text == ""
     assert keepers.called("localhost", 4444)
-    _configure_elsewhere(elsewhere, keepers, began, Config(sluice=Sluice("pilothouse.internal", nodes=["10.0.0.1"])))
+    place_elsewhere(elsewhere, keepers, began, Config(sluice=Sluice("pilothouse.internal", nodes=["10.0.0.1"])))
     assert "until the daemon is started again" in caplog.text
     assert keepers.all() == ()

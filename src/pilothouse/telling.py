@@ -79,7 +79,7 @@ def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
     events = [event for event in session.watch.unseen() if event.kind != "navigation" and not _is_hidden(event, visit)]
     if events:
         data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
-        lines += _event_lines(events, tab, {one.name: one.bound_for or one.url for one in session.tabs})
+        lines += _event_lines(events, tab, {one.name: one.route.bound_for or one.url for one in session.tabs})
 
 
 def _is_hidden(event: Event, visit: Visit) -> bool:

@@ -9,7 +9,7 @@ import enum
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Annotated, Any, Protocol, get_args, get_type_hints
+from typing import Annotated, Any, Protocol, cast, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -95,7 +95,7 @@ class Tool(msgspec.Struct, frozen=True):
         """The arguments as a typed struct, or `bad_request` with what was expected."""
         fields = self.arguments.__struct_fields__
         named = {self._canonical(key, fields): value for key, value in args.items()}
-        named = {key: [value] if self._wants_list(key, value) else value for key, value in named.items()}
+        named = {key: self._listed(key, value) for key, value in named.items()}
         if len(named) < len(args):
             raise self._refusal(f"the same argument is given twice: {self._twice(args, fields)}")
         try:
@@ -108,10 +108,24 @@ class Tool(msgspec.Struct, frozen=True):
         fields = self.arguments.__struct_fields__
         return {key: name for key, name in {**_SYNONYMS, **self.synonyms}.items() if name in fields}
 
-    def _wants_list(self, key: str, value: Any) -> bool:
-        """One thing where a list is asked for is a list of one."""
-        kind = self.input_schema["properties"].get(key, {}).get("type")
-        return kind == "array" and isinstance(value, str | dict)
+    def _listed(self, key: str, value: Any) -> Any:
+        """One thing where a list is asked for is a list of one. What things in it are called is understood as well."""
+        wanted = self.input_schema["properties"].get(key, {})
+        if wanted.get("type") != "array":
+            return value
+        listed: Any = [value] if isinstance(value, str | dict) else value
+        fields = tuple(wanted["items"].get("properties", ()))
+        if not fields or not isinstance(listed, list):
+            return listed
+        return [self._renamed(one, fields) for one in cast(list[Any], listed)]
+
+    def _renamed(self, thing: Any, fields: tuple[str, ...]) -> Any:
+        """A name that is given twice stays, and is refused."""
+        if not isinstance(thing, dict):
+            return thing
+        given = cast(dict[str, Any], thing)
+        meant = {key: self._canonical(key, fields) for key in given}
+        return {key if meant[key] in given else meant[key]: value for key, value in given.items()}
 
     def _canonical(self, key: str, fields: tuple[str, ...]) -> str:
         if key in fields:

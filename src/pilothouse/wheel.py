@@ -274,7 +274,7 @@ def _tab_told(tab: Tab) -> Shown:
         "target": tab.target_id,
         "url": redact_text(clean(tab.url[:MAX_URL])),
         "title": redact_text(clean(tab.title)),
-        "loading": tab.navigating,
+        "loading": tab.route.navigating,
         "picking": redact_text(clean(tab.picking)),
         "picks_own": tab.picks_own,
         "crashed": tab.crashed,

@@ -53,6 +53,21 @@ async def test_formats_and_special_calls(agent: Agent, site: PageServer) -> None
     assert "inside" in texts
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("'%s is 100%% of %d', 'all', 3", "all is 100% of 3"),
+        ("'%s and %s', 'one'", "one and %s"),
+        ("'50%', 'of it'", "50% of it"),
+        ("'100%% sure'", "100%% sure"),
+        ("7, '%s'", "7 %s"),
+    ],
+)
+async def test_places_for_words(agent: Agent, site: PageServer, call: str, said: str) -> None:
+    await agent.call("navigate", url=site.inline(f"<script>console.log({call})</script>"))
+    assert [one["text"] for one in await lines(agent)] == [said]
+
+
 async def test_exceptions_and_rejections(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("console.html"))
     said = await agent.text("click", target="text=Exception")
@@ -73,6 +88,14 @@ async def test_the_browser_s_own_lines(agent: Agent, site: PageServer) -> None:
     (failed,) = await lines(agent, level=["error"])
     assert failed["source"] == "network"
     assert "500" in failed["text"]
+    assert f"({failed['url']})" in await agent.text("get_console_logs"), "a resource has no line"
+
+
+async def test_a_hint_of_the_browser_s_about_an_element(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<input type=password>"))
+    await agent.call("wait_for", idle=True)
+    (hint,) = await lines(agent, pattern="not contained in a form")
+    assert "%" not in hint["text"]
 
 
 async def test_filters(agent: Agent, site: PageServer) -> None:

@@ -278,3 +278,13 @@ async def test_a_whole_document_that_is_edited(agent: Agent, site: PageServer) -
     await agent.call("switch_frame", frame="#editor")
     await agent.call("type_text", target="body", text="new words", clear=True)
     assert await agent.js("document.body.textContent.trim()") == "new words"
+
+
+@promise("C01")
+@pytest.mark.parametrize("name", ["selector", "ref", "element"])
+async def test_a_field_may_be_named_as_other_servers_do(agent: Agent, site: PageServer, name: str) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("fill_form", fields=[{name: "#name", "value": "Ada"}])
+    assert await agent.js("document.querySelector('#name').value") == "Ada"
+    twice = await fails(agent, "bad_request", "fill_form", fields=[{"target": "#name", name: "#other", "value": "Bea"}])
+    assert name in twice.message

@@ -82,7 +82,7 @@ async def test_what_is_given_up_is_stopped_before_that_is_told(
     monkeypatch.setattr(tab.channel, "post", held)
     monkeypatch.setattr(navigate, "STOP_S", 0.5)
     going = asyncio.ensure_future(agent.ask("navigate", url=site.url("hang"), timeout_ms=2000))
-    assert await tab.signal.until(lambda: answers and not tab.navigating, 5)
+    assert await tab.signal.until(lambda: answers and not tab.route.navigating, 5)
     assert not going.done()
     answers[-1].set_result({})
     assert "was given up" in (await going).text
@@ -119,9 +119,9 @@ async def test_a_move_within_the_page_does_not_end_the_way_to_another(agent: Age
     # By itself, because Chrome holds back what we would say to it.
     tab.channel.post("Runtime.evaluate", expression="setTimeout(() => history.pushState(0, '', '#part'), 300)")
     tab.channel.post("Page.navigate", url=site.url("hang"))
-    assert await tab.signal.until(lambda: tab.bound_for, 5)
-    assert await tab.signal.until(lambda: tab.moves, 5)
-    assert (tab.navigating, tab.bound_for) == (True, site.url("hang"))
+    assert await tab.signal.until(lambda: tab.route.bound_for, 5)
+    assert await tab.signal.until(lambda: tab.route.moves, 5)
+    assert (tab.route.navigating, tab.route.bound_for) == (True, site.url("hang"))
 
 
 @promise("B10")
@@ -131,7 +131,7 @@ async def test_what_ended_while_nobody_listened_is_not_waited_for(
     await agent.call("navigate", url=site.url("small.html"))
     tab = tab_of(agent)
     tab.channel.post("Page.navigate", url=site.url("hang"))
-    assert await tab.signal.until(lambda: tab.bound_for, 5)
+    assert await tab.signal.until(lambda: tab.route.bound_for, 5)
     with monkeypatch.context() as deaf:
         deaf.setattr(tab.channel, "dispatch", lambda *_: None)
         await tab.channel.send("Page.stopLoading")
@@ -147,7 +147,7 @@ async def test_a_page_that_comes_late_takes_nothing_from_the_one_after_it(agent:
     await agent.call("navigate", url=site.url("small.html"))
     tab = tab_of(agent)
     answered, came = response_of(tab, site.url("form.html")), list[tuple[str, bool, str]]()
-    tab.channel.on("Page.frameNavigated", lambda _: came.append((tab.url, tab.navigating, tab.bound_for)))
+    tab.channel.on("Page.frameNavigated", lambda _: came.append((tab.url, tab.route.navigating, tab.route.bound_for)))
     tab.channel.post("Runtime.evaluate", expression="for (const end = Date.now() + 500; Date.now() < end;);")
     tab.channel.post("Page.navigate", url=site.url("form.html"))
     await asyncio.wait_for(answered.wait(), 5)
@@ -190,10 +190,11 @@ async def test_a_page_that_comes_back_is_called_what_it_was_called_when_it_was_l
 
 
 @promise("A08")
-async def test_nowhere_to_go_back_to(agent: Agent) -> None:
-    with pytest.raises(Failure) as nowhere:
-        await agent.call("go_back")
-    assert nowhere.value.code == "not_found"
+async def test_nowhere_to_go_back_to(agent: Agent, site: PageServer) -> None:
+    await fails(agent, "not_found", "go_back")
+    await agent.call("navigate", url=site.url("small.html"))
+    assert "there is no page to go back to" in (await fails(agent, "not_found", "go_back")).message
+    assert (await agent.call("get_current_url"))["url"] == site.url("small.html"), "not the blank one it began with"
 
 
 @promise("A08")

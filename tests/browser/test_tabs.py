@@ -167,4 +167,4 @@ async def test_the_browser_does_not_try_a_dead_page_again_by_itself(agent: Agent
     (session,) = agent.gate.own(agent.caller).all()
     (tab,) = session.tabs
     shown = tab.document
-    assert not await tab.signal.until(lambda: tab.navigating or tab.document is not shown, 3)
+    assert not await tab.signal.until(lambda: tab.route.navigating or tab.document is not shown, 3)

@@ -352,14 +352,14 @@ async def test_a_late_yes_does_not_break_into_a_navigation(
     monkeypatch.setattr(tab, "denies", lambda url: True)
     monkeypatch.setattr(tab.channel, "post", lambda method, **params: sent.append(method))
     announced = {"loaderId": loader, "request": {"url": there(trap), "method": "GET"}}
-    tab.navigating = True
+    tab.route.navigating = True
     await ask_again(tab, announced)
     assert sent == []
-    tab.navigating = False
+    tab.route.navigating = False
     await ask_again(tab, announced)
     assert sent == ["Page.reload"]
     monkeypatch.undo()
-    tab.navigating = False
+    tab.route.navigating = False
 
 
 async def test_who_failed_elsewhere_is_not_told_of_a_question(own: House, one: Agent, site: PageServer) -> None:

@@ -82,7 +82,7 @@ async def test_a_tab_that_is_still_loading_is_told_by_where_it_goes(agent: Agent
     await agent.call("navigate", url=site.inline(f"<a target=_blank href='{site.url('hang')}'>Go</a>"))
     press = "document.querySelector('a').click()"
     tab_of(agent).channel.post("Runtime.evaluate", expression=press, userGesture=True)
-    await until(lambda: any(tab.bound_for for tab in session_of(agent).tabs))
+    await until(lambda: any(tab.route.bound_for for tab in session_of(agent).tabs))
     assert f"tab opened: t2 opened by t1: {site.url('hang')}" in await agent.text("get_current_url")
 
 

@@ -30,7 +30,7 @@ async def test_a_page_that_the_last_click_has_begun(agent: Agent, site: PageServ
     await agent.call("navigate", url=site.inline("<a href='/slow?ms=1500'>Go</a>"))
     tab = tab_of(agent)
     click = asyncio.ensure_future(agent.ask("click", target="text=Go"))
-    await tab.signal.until(lambda: tab.bound_for, 5)
+    await tab.signal.until(lambda: tab.route.bound_for, 5)
     late = await fails(agent, "timeout", "wait_for_navigation", timeout_ms=50)
     assert "did not answer" in late.message
     await agent.call("navigate", url=site.url("small.html"))

@@ -4,6 +4,7 @@ Above: tab, stream, tools. Below: cdp.
 """
 
 import itertools
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ MAX_PLACE = 300  # an address, or one call of a stack
 MAX_ARGUMENT = 2000
 MAX_ARGUMENTS = 8000  # all of one line together
 _LEVELS = {"warning": "warn", "verbose": "debug", "trace": "log", "assert": "error"}
+_PLACES = re.compile("%([sdifoOc%])")
 _PLAIN = {"log", "debug", "info", "warn", "error"}
 
 
@@ -86,7 +88,8 @@ class Console:
         level = str(_LEVELS.get(entry["level"], entry["level"]))
         place = {"url": entry.get("url", ""), "lineNumber": entry.get("lineNumber", -1), "columnNumber": -1}
         stack = entry.get("stackTrace") or {"callFrames": [place]}
-        self._add(level=level, text=entry["text"], source=entry["source"], time_ms=entry["timestamp"], stack=stack)
+        text = _format([{"type": "string", "value": entry["text"]}, *entry.get("args", [])]).removesuffix(" %o")
+        self._add(level=level, text=text, source=entry["source"], time_ms=entry["timestamp"], stack=stack)
 
     def _add(
         self,
@@ -147,22 +150,20 @@ def _call(call: dict[str, Any]) -> str:
 def _format(arguments: list[dict[str, Any]]) -> str:
     """The arguments as DevTools would print them, `%s` and `%c` in the first one included."""
     words = [_word(one)[:MAX_TEXT] for one in arguments[:MAX_WORDS]]
-    if words and arguments[0].get("type") == "string" and "%" in words[0]:
+    if len(words) > 1 and arguments[0].get("type") == "string" and "%" in words[0]:
         words = _fill_in(words[0], words[1:])
     return " ".join(words)
 
 
 def _fill_in(pattern: str, words: list[str]) -> list[str]:
-    first, *parts = pattern.split("%")
-    text = first
-    for part in parts:
-        kind = part[:1]
-        if kind in "sdifoOc" and kind and words:
-            word = words.pop(0)
-            text += ("" if kind == "c" else word) + part[1:]
-        else:
-            text += "%" + part
-    return [text, *words]
+    def place(found: re.Match[str]) -> str:
+        kind = found[1]
+        if kind == "%" or not words:
+            return "%" if kind == "%" else found[0]
+        word = words.pop(0)
+        return "" if kind == "c" else word
+
+    return [_PLACES.sub(place, pattern), *words]
 
 
 def _word(remote: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ _insisting: set[asyncio.Task[None]] = set()
 def give_up(tab: Tab) -> asyncio.Future[dict[str, Any]]:
     """Done when Chrome has stopped it; whether or not anybody waits for that, it is seen to."""
     stopping = tab.channel.post("Page.stopLoading")
-    task = asyncio.ensure_future(_insist(tab, tab.document, tab.last_begun))
+    task = asyncio.ensure_future(_insist(tab, tab.document, tab.route.last_begun))
     _insisting.add(task)
     task.add_done_callback(_insisting.discard)
     return stopping
@@ -28,7 +28,7 @@ async def _insist(tab: Tab, before: Document, loader: str) -> None:
     it, or says nothing (M): then again. Unless the tab is elsewhere, or on the way there, by then."""
 
     def is_on_its_way() -> bool:
-        return tab.navigating and not tab.closed and tab.last_begun == loader != tab.document.loader_id
+        return tab.route.navigating and not tab.closed and tab.route.last_begun == loader != tab.document.loader_id
 
     for moment in (
         lambda: tab.document is not before,

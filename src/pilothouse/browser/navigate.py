@@ -25,6 +25,7 @@ OVERTAKEN_TRIES = 5
 PROBE_S = 0.5
 ERROR_PAGE_S = 1.0
 MAX_URL_CHARS = 300
+BLANK = "about:blank"  # what a tab of ours begins with: nobody has been there
 FRESH_S = 10.0  # for so long a page that nobody has waited for counts as the next one
 _WORDS = {
     "net::ERR_UNSAFE_PORT": (
@@ -81,9 +82,9 @@ async def navigate(tab: Tab, url: str, wait_until: str, timeout: float) -> Arriv
                 return await _not_arrived(tab, url, before, reply, retried)
             if not (loader := reply.get("loaderId")):
                 break
-            await _until(tab, lambda loader=loader: loader in tab.loaders, end, url)
+            await _until(tab, lambda loader=loader: loader in tab.route.loaders, end, url)
             await _arrive(tab, before, wait_until, end)
-            if not tab.taken_back(loader):
+            if not tab.route.taken_back(loader):
                 break
     return await _arrival(tab, "the first try failed on the network; the second worked" if retried else "")
 
@@ -91,7 +92,7 @@ async def navigate(tab: Tab, url: str, wait_until: str, timeout: float) -> Arriv
 def _overtaken(tab: Tab, before: Document, reply: dict[str, Any]) -> bool:
     """A page that moves by itself may break off our navigation with one of its own; the one that was asked for wins."""
     aborted = reply.get("errorText") == "net::ERR_ABORTED" and not reply.get("isDownload")
-    return aborted and (tab.navigating or tab.document is not before)
+    return aborted and (tab.route.navigating or tab.document is not before)
 
 
 async def reload(tab: Tab, wait_until: str, timeout: float) -> Arrival:
@@ -116,9 +117,9 @@ async def history(tab: Tab, step: int, timeout: float) -> Arrival:
     told, _ = await asyncio.gather(tab.channel.post("Page.getNavigationHistory"), open_up(tab))
     entry = _entry(told, step)
     async with _left(tab) as mark:
-        before, moves = tab.document, tab.moves
+        before, moves = tab.document, tab.route.moves
         tab.channel.post("Page.navigateToHistoryEntry", entryId=entry["id"])
-        await _until(tab, lambda: tab.document is not before or tab.moves > moves, end, entry["url"])
+        await _until(tab, lambda: tab.document is not before or tab.route.moves > moves, end, entry["url"])
         if tab.document is not before:
             if tab.document.whole:  # it comes back as it was left, and the history knows what it was called
                 tab.title = tab.title or entry["title"][:MAX_TITLE]
@@ -130,7 +131,7 @@ async def history(tab: Tab, step: int, timeout: float) -> Arrival:
 
 def _entry(told: dict[str, Any], step: int) -> dict[str, Any]:
     index = told["currentIndex"] + step
-    if not 0 <= index < len(told["entries"]):
+    if not 0 <= index < len(told["entries"]) or (index == 0 and told["entries"][0]["url"] == BLANK):
         way = "back" if step < 0 else "forward"
         raise Failure("not_found", f"there is no page to go {way} to", suggestions=["navigate to an address instead"])
     return told["entries"][index]
@@ -140,11 +141,11 @@ async def next_navigation(tab: Tab, wait_until: str, timeout: float) -> Arrival:
     """The next page; the one that the last action has begun, or brought a moment ago, counts, once."""
     loop = asyncio.get_running_loop()
     end = loop.time() + timeout
-    if loop.time() - tab.strayed_at > FRESH_S:
-        tab.strayed_at = 0.0
+    if loop.time() - tab.route.strayed_at > FRESH_S:
+        tab.route.strayed_at = 0.0
 
     def over() -> bool:
-        return bool((tab.strayed_at and not tab.navigating) or tab.hindrance())
+        return bool((tab.route.strayed_at and not tab.route.navigating) or tab.hindrance())
 
     if not await tab.signal.until(over, timeout):
         raise _nowhere(tab)
@@ -155,8 +156,8 @@ async def next_navigation(tab: Tab, wait_until: str, timeout: float) -> Arrival:
 
 
 def _nowhere(tab: Tab) -> Failure:
-    if tab.bound_for:
-        return _late(tab, f"{short(tab.bound_for)} did not answer")
+    if tab.route.bound_for:
+        return _late(tab, f"{short(tab.route.bound_for)} did not answer")
     return Failure(
         "timeout",
         f"the tab went nowhere in time: it is still at {short(tab.url)}",
@@ -328,7 +329,7 @@ def _late(tab: Tab, what: str) -> Failure:
 
 
 async def _arrival(tab: Tab, note: str = "") -> Arrival:
-    tab.strayed_at = 0.0
+    tab.route.strayed_at = 0.0
     if not tab.title and not await tab.learn_title():
         note = "the page has arrived; its script keeps it busy"
     request = tab.network.by_loader(tab.document.loader_id)

@@ -121,7 +121,7 @@ class _Script:
         except ProtocolError as error:
             if not _never_ran(error) or self._tab.frames.get(self._frame.id) is not self._frame:
                 return _ended_by(error)
-        await self._tab.signal.until(lambda: not self._tab.navigating, self._timeout)
+        await self._tab.signal.until(lambda: not self._tab.route.navigating, self._timeout)
         try:
             return await self._send(declaration)
         except ProtocolError as error:

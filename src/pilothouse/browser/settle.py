@@ -42,7 +42,7 @@ class Mark:
         self.acted_at = 0.0
         self.given_up: dict[str, Request] = {}  # not answered in time
         self.refused: list[dict[str, str]] = []  # fields that kept the browser from sending a form
-        tab.strayed_at = 0.0  # where the tab went before is not this action's doing
+        tab.route.strayed_at = 0.0  # where the tab went before is not this action's doing
 
 
 async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S, ahead: "Ahead | None" = None) -> bool:
@@ -120,14 +120,14 @@ async def wait_out(tab: "Tab", mark: Mark, timeout: float) -> None:
     loop = asyncio.get_running_loop()
     remaining = mark.acted_at + WINDOW_S - loop.time()
     if remaining > 0:
-        await tab.signal.until(lambda: tab.navigating or tab.dialog or tab.closed, remaining)
+        await tab.signal.until(lambda: tab.route.navigating or tab.dialog or tab.closed, remaining)
     elif remaining < -STARVED_S and not _busy(tab, mark):
         return
     await _follow(tab, mark, loop.time() + min(timeout, NAVIGATION_S))
 
 
 def _busy(tab: "Tab", mark: Mark) -> bool:
-    return tab.navigating or not tab.document.dom_ready or bool(_open_requests(tab, mark))
+    return tab.route.navigating or not tab.document.dom_ready or bool(_open_requests(tab, mark))
 
 
 async def _follow(tab: "Tab", mark: Mark, end: float, turned: Awaitable[int] | None = None) -> bool:
@@ -138,7 +138,7 @@ async def _follow(tab: "Tab", mark: Mark, end: float, turned: Awaitable[int] | N
     while not (tab.dialog or tab.closed or tab.crashed):
         effect = bool(await (turned or turn(mark))) or effect
         turned = None
-        if tab.navigating or tab.document is not mark.document:
+        if tab.route.navigating or tab.document is not mark.document:
             await _new_document(tab, end - loop.time())
             return True
         patience = max(min(requests_end, end) - loop.time(), 0)
@@ -194,7 +194,7 @@ def _heard(mark: Mark, told: dict[str, Any]) -> int:
 
 async def _new_document(tab: "Tab", timeout: float) -> None:
     def stands() -> bool:
-        return bool(tab.dialog or tab.closed or tab.crashed or (not tab.navigating and tab.document.dom_ready))
+        return bool(tab.dialog or tab.closed or tab.crashed or (not tab.route.navigating and tab.document.dom_ready))
 
     await tab.signal.until(stands, max(timeout, 0))
     if not (tab.title or tab.dialog or tab.closed or tab.crashed):
@@ -205,7 +205,7 @@ async def _requests(tab: "Tab", waiting: list[Request], timeout: float) -> bool:
     """Until they are answered, or the page goes elsewhere."""
 
     def over() -> bool:
-        return bool(tab.navigating or tab.dialog or tab.closed or tab.crashed)
+        return bool(tab.route.navigating or tab.dialog or tab.closed or tab.crashed)
 
     answered = asyncio.ensure_future(tab.network.quiet(waiting, timeout))
     left = asyncio.ensure_future(tab.signal.until(over, timeout))

@@ -148,7 +148,7 @@ async def _gather(
     try:
         answer = await _walk(world, {**wanted, "since": (since or {}).get(world.uid, -1)}, timeout)
     except WorldGone:
-        await tab.signal.until(lambda: not tab.navigating, timeout)
+        await tab.signal.until(lambda: not tab.route.navigating, timeout)
         world = await tab.frames.ready(frame, timeout)
         answer = await _walk(world, {**wanted, "scope": 0}, timeout)
     if answer.get("error") == "stale":

@@ -54,13 +54,13 @@ async def free(tab: Tab, patience_s: float, answers: Mapping[Channel, Answer] = 
 def _may_answer(tab: Tab) -> bool:
     """From the request for a new document until it comes, Chrome holds back what we say to the page (M): its silence
     proves nothing then, and what we say would reach the next page."""
-    return not (tab.bound_for or tab.hindrance())
+    return not (tab.route.bound_for or tab.hindrance())
 
 
 async def excuse(tab: Tab, patience_s: float) -> str:
     """Why the page has not answered in time, if that is known. Script that does not end is broken off."""
-    if tab.bound_for:
-        return f"the tab waits for {tab.bound_for[:300]}, whose server has not answered yet"
+    if tab.route.bound_for:
+        return f"the tab waits for {tab.route.bound_for[:300]}, whose server has not answered yet"
     return "the page's script did not answer and was broken off" if await free(tab, patience_s) else ""
 
 

@@ -1,11 +1,10 @@
 """One tab: its channel, its frames, its document, and what it is in the middle of.
 
-Above: sessions, tools. Below: frames, network, console, cdp. Everything that acts on the page asks `ready` first,
-so that nobody talks to a page that cannot answer or is still becoming another one.
+Above: sessions, tools. Below: route, frames, network, console, cdp. Everything that acts on the page asks `ready`
+first, so that nobody talks to a page that cannot answer or is still becoming another one.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, Protocol
 
@@ -24,6 +23,7 @@ from pilothouse.browser.late import ask_again
 from pilothouse.browser.network import Network
 from pilothouse.browser.origins import Origins
 from pilothouse.browser.refs import Refs
+from pilothouse.browser.route import Route
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.terms import Terms
 from pilothouse.browser.world import World, WorldGone
@@ -88,6 +88,7 @@ class Tab:
         self.frames.on_world_gone = self.refs.forget
         self.frames.on_visit = home.origins.add
         self.network = Network(home.explain)
+        self.route = Route(target_id, self.network, self.signal)
         self.console = Console(self._script_failed)
         self.document = Document("", "about:blank", whole=True)
         self.frame: Frame | None = None  # the frame a caller switched to
@@ -95,16 +96,10 @@ class Tab:
         self.picking = ""  # what a person is asked to point at
         self.picks_own = False  # and whether they wanted to themselves
         self.file_chooser: FileChooser | None = None
-        self.navigating = False
-        self.bound_for = ""  # the address of a document that was asked for and has not come
         self.source = source  # the last document of a server: what is written into an empty page comes from there
         self.crashed = False
         self.closed = False
         self.withdrawn = ""  # why it is ours no more, though it is open
-        self.loaders: deque[str] = deque(maxlen=20)  # of the documents that have come, the newest last
-        self._begun: deque[tuple[str, str]] = deque(maxlen=20)  # loaders, each with that of the document it began in
-        self.moves = 0  # navigations within a document
-        self.strayed_at = 0.0  # when the tab went somewhere since the last action and nobody was told; 0: it did not
         self.turn = Turn()
         # When the page was last asked ahead whether it answers, and what each of its processes will say.
         self.knocked: tuple[float, dict[Channel, asyncio.Future[dict[str, Any]]]] = (0.0, {})
@@ -220,7 +215,7 @@ class Tab:
     def _is_leaving(self) -> bool:
         """A document was asked for that has not come; if a person has not answered yet, it may still."""
         refused = self.document.unreachable.partition("#")[0]
-        return bool(self.bound_for or (refused and self.asking == refused))
+        return bool(self.route.bound_for or (refused and self.asking == refused))
 
     @property
     def asking(self) -> str:
@@ -245,9 +240,10 @@ class Tab:
     def _on_its_way(self) -> Failure:
         if self.asked_about:
             return self.asked_about
+        url = self.route.bound_for[:300]
         return Failure(
             "timeout",
-            f"the tab waits for {self.bound_for[:300]}, whose server has not answered yet; until then it shows nothing",
+            f"the tab waits for {url}, whose server has not answered yet; until then it shows nothing",
             suggestions=["wait_for its url", "or give it up: navigate to another address"],
         )
 
@@ -330,7 +326,7 @@ class Tab:
         return await self._ask(self.frames.main, lambda: None, "() => ph.page()", timeout=ASK_S)
 
     async def _successor(self, frame: Frame, timeout: float) -> World:
-        await self.signal.until(lambda: not self.navigating, timeout)
+        await self.signal.until(lambda: not self.route.navigating, timeout)
         return await self.frames.ready(frame, timeout)
 
     # Setting up
@@ -382,7 +378,7 @@ class Tab:
     def _pages(self) -> list[str]:
         """Whose requests these may be: in 16 of 100 navigations the new document's first request is stopped before we
         hear that it is there (M)."""
-        return [page for page in (self.source, self.bound_for) if page]
+        return [page for page in (self.source, self.route.bound_for) if page]
 
     def run(self) -> None:
         """Let the page run, now that everything is set up."""
@@ -429,7 +425,7 @@ class Tab:
     def _listen(self) -> None:
         on = self.channel.on
         on("Page.frameNavigated", self._navigated)
-        on("Network.requestWillBeSent", self._sent)
+        self.route.follow_document(self.channel)
         on("Page.navigatedWithinDocument", self._moved)
         on("Page.domContentEventFired", lambda p: self._reached(dom=True))
         on("Page.loadEventFired", lambda p: self._reached(load=True))
@@ -440,8 +436,7 @@ class Tab:
 
     def _follow_navigation(self, channel: Channel) -> None:
         channel.on("Page.fileChooserOpened", lambda p: self._file_chooser_opened(channel, p))
-        channel.on("Page.frameRequestedNavigation", self._requested)
-        channel.on("Page.frameStartedNavigating", self._started)
+        self.route.follow(channel)
         channel.on("Page.frameStoppedLoading", self._stopped)
         channel.on("Page.frameDetached", lambda p: self._leave_lost_frame())
         channel.on("Page.frameStartedLoading", lambda p: self.signal.stir())
@@ -451,41 +446,10 @@ class Tab:
         if self.frame and self.frames.get(self.frame.id) is not self.frame:
             self.frame = None
 
-    def _requested(self, params: dict[str, Any]) -> None:
-        if params["frameId"] == self.target_id and params["disposition"] == "currentTab":
-            self._set_navigating(True)
-
-    def _started(self, params: dict[str, Any]) -> None:
-        if params["frameId"] == self.target_id and "ameDocument" not in params["navigationType"]:
-            self._begun.append((params["loaderId"], self.document.loader_id))
-            self._set_navigating(True)
-
-    def taken_back(self, loader: str) -> bool:
-        """A document came and went again, because the page before it had begun to go elsewhere. A document that sends
-        us on by itself is another thing."""
-        began_in = dict(self._begun).get(self.document.loader_id, "")
-        if loader not in self.loaders or began_in not in self.loaders:
-            return False
-        return self.loaders.index(began_in) < self.loaders.index(loader) < self.loaders.index(self.document.loader_id)
-
-    def _sent(self, params: dict[str, Any]) -> None:
-        """`beforeunload` is over when the request for a new document goes out; from then on the page is deaf.
-
-        A document that is fetched ahead looks the same, but nobody is on the way to it.
-        """
-        if self.navigating and params["requestId"] == params["loaderId"] and params.get("frameId") == self.target_id:
-            self.bound_for = params["request"]["url"]
-            self.signal.stir()
-
     def _stopped(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:
-            self._set_navigating(False)
+            self.route.set_navigating(False)
             self._reached(dom=True, load=True)  # also when `window.stop()` has seen to it that no event comes
-        self.signal.stir()
-
-    def _set_navigating(self, value: bool) -> None:
-        self.navigating = value
-        self.bound_for = self.bound_for if value else ""
         self.signal.stir()
 
     def _navigated(self, params: dict[str, Any]) -> None:
@@ -496,31 +460,15 @@ class Tab:
         self.document = Document(
             info["loaderId"], address(info), whole=restored, unreachable=info.get("unreachableUrl", "")
         )
-        self.loaders.append(info["loaderId"])
         self._take_source()
         self.title = ""
-        next_one = self._next_after(info["loaderId"])
-        self.network.left(info["loaderId"], next_one)
         self.frame = None
         self.file_chooser = None
         self.crashed = False
-        self.strayed_at = asyncio.get_running_loop().time()
         self._home.report("navigation", self, self.url)
         if restored:
             self.channel.post("Page.getFrameTree").add_done_callback(self._frames_told)
-        self._set_navigating(bool(next_one))
-
-    def _next_after(self, loader: str) -> str:
-        """The document that was asked for already when this one came, as may be if its page was long in letting go."""
-        if loader == self.last_begun or loader not in dict(self._begun):  # who was not heard of may be the newer one
-            return ""
-        request = self.network.by_loader(self.last_begun)
-        return self.last_begun if request and not request.done else ""
-
-    @property
-    def last_begun(self) -> str:
-        """The loader of the document that was asked for last."""
-        return self._begun[-1][0] if self._begun else ""
+        self.route.came(info["loaderId"])
 
     def _take_source(self) -> None:
         """Where this document comes from. One that no network brought (M: Fetch sees neither `data:` nor `chrome:`)
@@ -539,11 +487,6 @@ class Tab:
             late.add_done_callback(self._late.discard)
         self.signal.stir()
 
-    def leaves_for(self, url: str) -> None:
-        """We are about to send it there: no call may find the page that it leaves."""
-        self._set_navigating(True)
-        self.bound_for = url
-
     def report(self, kind: str, text: str) -> None:
         self._home.report(kind, self, text)
 
@@ -554,10 +497,10 @@ class Tab:
 
     def take_stock(self, tree: dict[str, Any]) -> None:
         """The document that is there, after a time in which nobody listened."""
-        self._begun.clear()
+        self.route.forget_begun()
         if tree["frame"]["loaderId"] != self.document.loader_id:
             self._navigated(tree)
-        self._set_navigating(False)
+        self.route.set_navigating(False)
         self.frames.settle(self.channel, tree)
 
     def reached(self, state: str) -> None:
@@ -575,10 +518,8 @@ class Tab:
 
     def _moved(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:
-            self.moves += 1
-            self.strayed_at = asyncio.get_running_loop().time()
             self._home.report("navigation", self, params["url"])
-            self._set_navigating(bool(self._next_after(self.document.loader_id)))
+            self.route.moved()
 
     def _reached(self, *, dom: bool = False, load: bool = False) -> None:
         self.document.dom_ready = self.document.dom_ready or dom or load
@@ -629,7 +570,7 @@ class Tab:
     def _crash(self) -> None:
         self.crashed = True
         self.dialog = None
-        self._set_navigating(False)
+        self.route.set_navigating(False)
         self._home.report("crash", self, f"the renderer of {self.url[:200]} crashed")
         for channel in self.channels():
             self.frames.lose(channel)

@@ -194,7 +194,7 @@ class Warden:
                 self._pids[frame.channel] = (frame.loader_id, place)
             elif frame.channel in self._silent:
                 mute.add(tab)
-            elif (frame.world or frame.page_context) and not tab.hindrance() and not tab.bound_for:
+            elif (frame.world or frame.page_context) and not tab.hindrance() and not tab.route.bound_for:
                 asked.append((tab, frame))
         return mute | await self._ask_pids(asked)
 
@@ -256,7 +256,7 @@ class Warden:
             (session, tab, channel)
             for session in sessions
             for tab in session.tabs
-            if burning and not tab.hindrance() and not tab.bound_for
+            if burning and not tab.hindrance() and not tab.route.bound_for
             for channel in tab.page_channels()
         ]
         shares = {

@@ -61,5 +61,5 @@ async def clear_console(tab: Tab) -> Result[Cleared]:
 
 
 def _printed(line: Line) -> str:
-    place = f" ({line.url}:{line.line})" if line.url else ""
+    place = f" ({line.url}{f':{line.line}' if line.line else ''})" if line.url else ""
     return f"[{line.level}] {line.text[:500]}{place}"

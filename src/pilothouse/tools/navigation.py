@@ -89,6 +89,6 @@ async def get_current_url(tab: Tab) -> Result[Place]:
 @tool(Access.READ, live=False, shows=True, example={})
 async def get_page_title(tab: Tab) -> Result[Title]:
     """The title of the page."""
-    if not tab.hindrance() and not tab.bound_for:
+    if not tab.hindrance() and not tab.route.bound_for:
         await tab.learn_title()  # a page too busy to answer has the title it had
     return Result(quoted(tab.title) if tab.title else "the page has no title", Title(tab.title))

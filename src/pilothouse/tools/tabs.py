@@ -39,11 +39,14 @@ async def _landed(tab: Tab) -> None:
     """A new window begins blank; most of them are on their way to an address already."""
 
     def lands() -> bool:
-        under_way = tab.navigating or any(one.type == "Document" for one in tab.network.in_flight())
+        under_way = tab.route.navigating or any(one.type == "Document" for one in tab.network.in_flight())
         return bool(tab.hindrance()) or (tab.document.dom_ready and not under_way)
 
+    def sets_out() -> bool:
+        return bool(tab.hindrance()) or tab.route.navigating or tab.url not in ("", "about:blank")
+
     await tab.prepared()
-    await tab.signal.until(lambda: tab.hindrance() or tab.navigating or tab.url not in ("", "about:blank"), BLANK_S)
+    await tab.signal.until(sets_out, BLANK_S)
     await tab.signal.until(lands, LANDING_S)
 
 

@@ -8,7 +8,6 @@ import contextlib
 import errno
 import gc
 import importlib
-import importlib.util
 import json
 import logging
 import os

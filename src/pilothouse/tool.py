@@ -114,7 +114,7 @@ class Tool(msgspec.Struct, frozen=True):
         if wanted.get("type") != "array":
             return value
         listed: Any = [value] if isinstance(value, str | dict) else value
-        fields = tuple(wanted["items"].get("properties", ()))
+        fields = tuple(wanted.get("items", {}).get("properties", ()))
         if not fields or not isinstance(listed, list):
             return listed
         return [self._renamed(one, fields) for one in cast(list[Any], listed)]

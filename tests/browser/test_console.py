@@ -1,10 +1,11 @@
 """Console: everything that scripts say, found by level, pattern and time."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from tests.browser.looking import fails
+from tests.browser.looking import fails, tab_of
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -91,11 +92,15 @@ async def test_the_browser_s_own_lines(agent: Agent, site: PageServer) -> None:
     assert f"({failed['url']})" in await agent.text("get_console_logs"), "a resource has no line"
 
 
-async def test_a_hint_of_the_browser_s_about_an_element(agent: Agent, site: PageServer) -> None:
+@pytest.mark.whole("the engine alone gives no hints")
+async def test_a_hint_of_the_browser_s_names_the_element(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    said = asyncio.Event()
+    tab_of(agent).console.subscribe(lambda line: said.set())
     await agent.call("navigate", url=site.inline("<input type=password>"))
-    await agent.call("wait_for", idle=True)
+    await asyncio.wait_for(said.wait(), 10)
     (hint,) = await lines(agent, pattern="not contained in a form")
-    assert "%" not in hint["text"]
+    assert hint["text"].endswith(" input")
 
 
 async def test_filters(agent: Agent, site: PageServer) -> None:

@@ -1,5 +1,7 @@
 """Dialogs: told at once, never in the way of calls that do not need the page."""
 
+import asyncio
+
 import pytest
 
 from tests.browser.looking import fails, look
@@ -160,3 +162,17 @@ async def test_closing_a_tab_with_a_dialog(agent: Agent, site: PageServer) -> No
     await agent.call("click", target='role=button[name="Alert"]')
     await agent.call("close_tab")
     assert [one["tab"] for one in (await agent.call("list_tabs"))["tabs"]] == ["t1"]
+
+
+@promise("A05", "A19")
+async def test_a_page_that_is_not_left_after_all_answers_at_once(agent: Agent, site: PageServer) -> None:
+    """A click was to leave it: nobody waits for the page that will not come."""
+    ask = "<script>onbeforeunload = (e) => { if (i.value) e.preventDefault() }</script>"
+    await agent.call("navigate", url=site.inline(f"<input id=i aria-label=Text><a href=/small.html>Leave</a>{ask}"))
+    await agent.call("type_text", target="#i", text="half a letter")
+    assert "beforeunload" in await agent.text("click", target="text=Leave")
+    began = asyncio.get_running_loop().time()
+    await agent.call("handle_dialog", accept=False)
+    assert await agent.js("i.value") == "half a letter"
+    assert 'textbox "Text"' in await agent.text("get_page_state")
+    assert asyncio.get_running_loop().time() - began < 5

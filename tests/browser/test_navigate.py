@@ -164,6 +164,8 @@ async def test_an_answer_without_a_page_says_so(agent: Agent, site: PageServer) 
     await agent.call("navigate", url=site.url("small.html"))
     said = await agent.text("navigate", url=site.url("status/204"))
     assert "the server answered 204 and sent no page; the tab stayed where it was" in said
+    asked = await agent.call("get_network_log", url_pattern="status/204")
+    assert len(asked["requests"]) == 1, "who asks a server again does again what it did there"
     assert (await agent.call("get_current_url"))["url"] == site.url("small.html")
 
 

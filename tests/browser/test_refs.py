@@ -48,6 +48,42 @@ async def test_a_row_rendered_anew_is_still_found(agent: Agent, site: PageServer
     assert await agent.js("hits") == 1
 
 
+DELETE = "<button onclick='hits.push(name_)'>Delete</button>".replace("name_", '"${n}"')
+SHOWN_ANEW = {
+    "a pane": ("<section id=pane></section>", f"pane.innerHTML = `<h2>${{n}}</h2>{DELETE}`"),
+    "a dialog": ("<dialog id=pane open></dialog>", f"pane.innerHTML = `<p>Really delete ${{n}}?</p>{DELETE}`"),
+    "a flat list": ("<div id=pane></div>", f"pane.innerHTML = `<span>${{n}}</span> {DELETE}`"),
+    "a row of a list": ("<ul id=pane></ul>", f"pane.innerHTML = `<li>${{n}} {DELETE}</li>`"),
+    "a cell beside the name": (
+        "<table><tr><td id=who></td><td id=pane></td></tr></table>",
+        f"who.textContent = n; pane.innerHTML = `{DELETE}`",
+    ),
+    "a heading that stays": (
+        "<section><h2 id=who></h2><div id=pane></div></section>",
+        f"who.textContent = n; pane.innerHTML = `{DELETE}`",
+    ),
+}
+
+
+@pytest.mark.parametrize("where", SHOWN_ANEW)
+async def test_what_is_shown_in_its_place_for_another_is_not_its_twin(
+    agent: Agent, site: PageServer, where: str
+) -> None:
+    frame, render = SHOWN_ANEW[where]
+    script = f"window.hits = []; window.show = (n) => {{ {render} }}; show('Alice'); return 0"
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, f"<main>{frame}</main>")
+    await agent.js(script)
+    delete = await ref(agent, 'button "Delete"')
+    await agent.js("show('Alice'); return 0")
+    await agent.call("click", target=delete)
+    assert await agent.js("hits") == ["Alice"], "the same, rendered anew"
+    delete = await ref(agent, 'button "Delete"')
+    await agent.js("show('Bob'); return 0")
+    await fails(agent, "stale_ref", "click", target=delete)
+    assert await agent.js("hits") == ["Alice"]
+
+
 def test_the_oldest_of_too_many_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refs_module, "MAX_REFS", 3)
     refs = Refs()

@@ -119,7 +119,7 @@ async def test_a_dialog_ends_a_wait(agent: Agent, site: PageServer) -> None:
 async def test_time_by_any_name(agent: Agent, said: dict[str, float]) -> None:
     began = asyncio.get_running_loop().time()
     assert (await agent.call("browser_wait", **said))["waited_ms"] == 60
-    assert asyncio.get_running_loop().time() - began >= 0.06
+    assert asyncio.get_running_loop().time() - began >= 0.059  # the loop counts whole milliseconds
 
 
 async def test_times_that_are_refused(agent: Agent) -> None:

@@ -25,6 +25,7 @@ OVERTAKEN_TRIES = 5
 PROBE_S = 0.5
 ERROR_PAGE_S = 1.0
 MAX_URL_CHARS = 300
+NO_PAGE = (204, 205)
 BLANK = "about:blank"  # what a tab of ours begins with: nobody has been there
 FRESH_S = 10.0  # for so long a page that nobody has waited for counts as the next one
 _WORDS = {
@@ -91,8 +92,12 @@ async def navigate(tab: Tab, url: str, wait_until: str, timeout: float) -> Arriv
 
 def _overtaken(tab: Tab, before: Document, reply: dict[str, Any]) -> bool:
     """A page that moves by itself may break off our navigation with one of its own; the one that was asked for wins."""
-    aborted = reply.get("errorText") == "net::ERR_ABORTED" and not reply.get("isDownload")
-    return aborted and (tab.route.navigating or tab.document is not before)
+    if reply.get("errorText") != "net::ERR_ABORTED" or reply.get("isDownload"):
+        return False
+    request = tab.network.by_loader(reply.get("loaderId", ""))
+    if request and request.status in NO_PAGE:  # it was answered; to ask again would do again what it did there
+        return False
+    return tab.route.navigating or tab.document is not before
 
 
 async def reload(tab: Tab, wait_until: str, timeout: float) -> Arrival:

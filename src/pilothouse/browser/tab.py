@@ -93,6 +93,7 @@ class Tab:
         self.document = Document("", "about:blank", whole=True)
         self.frame: Frame | None = None  # the frame a caller switched to
         self.dialog: Dialog | None = None
+        self._asks_to_stay = False  # the last dialog was about leaving the page
         self.picking = ""  # what a person is asked to point at
         self.picks_own = False  # and whether they wanted to themselves
         self.file_chooser: FileChooser | None = None
@@ -430,7 +431,7 @@ class Tab:
         on("Page.domContentEventFired", lambda p: self._reached(dom=True))
         on("Page.loadEventFired", lambda p: self._reached(load=True))
         on("Page.javascriptDialogOpening", self._dialog_opening)
-        on("Page.javascriptDialogClosed", lambda p: self._dialog_closed())
+        on("Page.javascriptDialogClosed", self._dialog_closed)
         on("Inspector.targetCrashed", lambda p: self._crash())
         self._follow_navigation(self.channel)
 
@@ -528,6 +529,7 @@ class Tab:
 
     def _dialog_opening(self, params: dict[str, Any]) -> None:
         self.dialog = Dialog(params["type"], params["message"][:2000], params.get("defaultPrompt", "")[:2000])
+        self._asks_to_stay = self.dialog.kind == "beforeunload"
         default = f", default {quoted(self.dialog.default, 100)}" if self.dialog.default else ""
         self._home.report("dialog", self, f"{self.dialog.kind} {quoted(self.dialog.message, 350)}{default}")
         for channel in self.channels():
@@ -546,8 +548,10 @@ class Tab:
             suggestions=["answer it: handle_dialog(accept=true) or handle_dialog(accept=false)"],
         )
 
-    def _dialog_closed(self) -> None:
+    def _dialog_closed(self, params: dict[str, Any]) -> None:
         self.dialog = None
+        if self._asks_to_stay and not params["result"]:
+            self.route.set_navigating(False)  # nothing else tells that the page is not left after all (M)
         self.signal.stir()
 
     def _file_chooser_opened(self, channel: Channel, params: dict[str, Any]) -> None:

@@ -13,11 +13,30 @@ ph.markClickable = (...elements) => {
   return fresh;
 };
 
+const MIN_ALIKE = 3;
 const NONE = 0, CURSOR = 1, LISTENER = 2, STATED = 3;
 const ON = /^on(click|mousedown|mouseup|pointerdown|pointerup|dblclick|touchstart|touchend|contextmenu)$/;
 const attributeNames = uncurry(Element.prototype.getAttributeNames);
 // A cursor on a whole list or table speaks of its items.
 const SPREADS = words("ul ol menu dl table tbody thead tfoot body html main form section nav header footer");
+const ITEMS = 1, ALIKE = 2;
+// So does a listener; and one on a box of like boxes, rows that somebody drew without a list, speaks of each of them.
+function spreadOf(el, tag) {
+  if (SPREADS.has(tag)) return ITEMS;
+  return tag === "div" && isRunOfBoxes(kidsOf(el)) ? ALIKE : 0;
+}
+function isRunOfBoxes(list) {
+  let first = null, count = 0;
+  for (const kid of list) {
+    const type = typeOf(kid);
+    if (type === 3 && /\S/.test(dataOf(kid))) return false;
+    if (type !== 1) continue;
+    first = first || kid;
+    if (tagOf(kid) !== "div" || attr(kid, "class") !== attr(first, "class")) return false;
+    count++;
+  }
+  return count >= MIN_ALIKE;
+}
 const GRABS = /^(grab|grabbing|move|all-scroll)$|-resize$/;
 
 // In composite widgets the focus roves: tabindex=-1 there means "reached by arrow keys or the pointer".

@@ -53,6 +53,26 @@ const assignedNodesOf = uncurry(HTMLSlotElement.prototype.assignedNodes);
 const controlOf = getter(HTMLLabelElement.prototype, "control");
 const editableOf = getter(HTMLElement.prototype, "isContentEditable");
 
+// A node that was handed to another frame of the process first has that frame's prototypes (M): what it is, its name says.
+const namespaceOf = getter(Element.prototype, "namespaceURI");
+const XHTML = "http://www.w3.org/1999/xhtml";
+function tellBy(kind, test) {
+  const value = function (node) {
+    if (this !== kind) throw new TypeError(`${this.name} is not told by its name`);
+    return node !== null && node !== undefined && test(node);
+  };
+  Object.defineProperty(kind, Symbol.hasInstance, { value });
+}
+tellBy(HTMLElement, (node) => typeOf(node) === 1 && namespaceOf(node) === XHTML);
+tellBy(SVGElement, (node) => typeOf(node) === 1 && namespaceOf(node) === "http://www.w3.org/2000/svg");
+tellBy(ShadowRoot, (node) => { try { return Boolean(hostOf(node)); } catch { return false; } });
+for (const [kind, name] of [
+  [HTMLAnchorElement, "a"], [HTMLAreaElement, "area"], [HTMLButtonElement, "button"], [HTMLFieldSetElement, "fieldset"],
+  [HTMLFormElement, "form"], [HTMLInputElement, "input"], [HTMLLabelElement, "label"], [HTMLOptionElement, "option"],
+  [HTMLOutputElement, "output"], [HTMLSelectElement, "select"], [HTMLSlotElement, "slot"], [HTMLTableElement, "table"],
+  [HTMLTextAreaElement, "textarea"], [HTMLObjectElement, "object"],
+]) tellBy(kind, (node) => typeOf(node) === 1 && tagOf(node) === name && namespaceOf(node) === XHTML);
+
 // Closed shadow roots that the daemon has handed over: host -> root, and which node is in which slot.
 const closedRoots = new WeakMap();
 let anyClosed = false;

@@ -10,8 +10,10 @@ function makeItem(el, tag, style, rect, ctx, inner, walk) {
   const at = { el, tag, role, rect, style, ctx, inner, walk };
   if (tag === "label" && el instanceof HTMLLabelElement && controlOf(el)) return labelItem(at, controlOf(el));
   if (WIDGETS.has(role) || tag === "select" || (!inner.plain && isEditingHost(el))) return controlItem(at);
-  const strength = ctx.spread && (tag === "li" || tag === "tr") ? LISTENER : strengthOf(el, tag, inner.own, ctx, inner.plain);
-  if (strength === LISTENER && SPREADS.has(tag)) { inner.spread = true; return structureItem(at); }
+  const meant = ctx.spread === ALIKE || (ctx.spread === ITEMS && (tag === "li" || tag === "tr" || tag === "tbody"));
+  const strength = meant ? LISTENER : strengthOf(el, tag, inner.own, ctx, inner.plain);
+  if (strength === LISTENER) inner.spread = spreadOf(el, tag);
+  if (inner.spread) return structureItem(at);
   if (strength && !BOXES.has(role) && !NAMED_BOXES.has(role)) return softItem(at, strength);
   const item = structureItem(at);
   if (item && strength === STATED && item.kind === "box") item.ref = true;

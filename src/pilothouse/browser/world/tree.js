@@ -27,7 +27,7 @@ function buildTree({ root, full, margin, dry = false }) {
     above: 0, below: 0, acts: 0, nodes: 0, frames: [], hosts: [], front: [], queue: [], layers: [], tested: [], modal: modalDialog(),
   };
   const kids = [];
-  const ctx = { clip: view, outer: view, said: "", cursor: "auto", unseen: false, aria: false, scroller: null, nest: 0, tall: false, front: false, spread: false, inside: false };
+  const ctx = { clip: view, outer: view, said: "", cursor: "auto", unseen: false, aria: false, scroller: null, nest: 0, tall: false, front: false, spread: 0, inside: false };
   walk.queue.push([root, ctx, kids]);
   for (let i = 0; i < walk.queue.length; i++) {
     const [node, at, out] = walk.queue[i];
@@ -224,7 +224,7 @@ function insideOf(el, tag, style, display, plain, rect, ctx, walk) {
     own: cursor, cursor: SPREADS.has(tag) ? ctx.cursor : cursor, unseen: ctx.unseen || isUnseen(style, rect, position, overflow),
     aria: ctx.aria || (!plain && attr(el, "aria-hidden") === "true"), plain, el, style, read: 0,
     tall: !walk.full && !inside && rect !== null && rect.height > height * 1.5, mayHost: false,
-    front: ctx.front || el === walk.modal, spread: false,
+    front: ctx.front || el === walk.modal, spread: 0,
   };
 }
 

@@ -6,10 +6,12 @@ reachable as `localhost`, which is another site to Chrome: its iframes get a pro
 
 import asyncio
 import base64
+import contextlib
 import json
 import socket
+import struct
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -261,6 +263,28 @@ def app() -> Starlette:
             Mount("/", _Pages(directory=PAGES, html=True)),
         ]
     )
+
+
+@contextlib.asynccontextmanager
+async def stumbling(breaks: Callable[[], bool]) -> AsyncIterator[str]:
+    """The address of a page whose server breaks connections off while `breaks` says so, as networks do now and then. It
+    is asked at every request: a browser sends some again by itself."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, OSError):
+            await reader.readuntil(b"\r\n\r\n")
+            if breaks():
+                at_once = struct.pack("ii", 1, 0)  # closing is a reset then
+                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+            else:
+                page = _PAGE.format(title="Steady", body="<link rel=icon href=data:,><h1>Steady page</h1>").encode()
+                head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(page)}\r\n"
+                writer.write(f"{head}Connection: close\r\n\r\n".encode() + page)
+                await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
 
 
 class PageServer:

@@ -13,15 +13,17 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-from processes import INITIALIZED, Process, call, initialize, is_alive, processes_of, wait_until
+from processes import INITIALIZED, TIMEOUT_S, Process, call, initialize, is_alive, processes_of, wait_until
 
 from pilothouse import __version__, instance
 from pilothouse.home import socket_path
 from tests.command_line import CommandLine
 from tests.promises import promise
+from tests.server import PageServer
 
 pytestmark = promise("E01", "A02")
 
@@ -106,6 +108,62 @@ def test_its_browser_ends_with_it(home: Path, run: Start, number: signal.Signals
     wait_until(lambda: processes_of(home))
     daemon.process.send_signal(number)
     wait_until(lambda: daemon.process.poll() is not None and not processes_of(home), 2)
+
+
+class Client:
+    """Calls tools through a bridge, which also passes on what happens in the browser."""
+
+    def __init__(self, bridge: Process) -> None:
+        self.bridge, self.last = bridge, 0
+        bridge.send(initialize(), INITIALIZED)
+        self.answer()
+
+    def send(self, tool: str, **args: Any) -> None:
+        self.last += 1
+        self.bridge.send(call(self.last, "tools/call", name=tool, arguments=args))
+
+    def answer(self) -> dict[str, Any]:
+        while (message := self.bridge.read()).get("id") != self.last:
+            assert "id" not in message, message
+        return message["result"]
+
+    def ask(self, tool: str, **args: Any) -> dict[str, Any]:
+        self.send(tool, **args)
+        return self.answer()
+
+
+def begin_a_loop(client: Client) -> None:
+    """It is known to run when what was fetched just before has been asked for."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(TIMEOUT_S)
+        port = server.getsockname()[1]
+        loop = f"fetch('http://127.0.0.1:{port}/', {{mode: 'no-cors'}}); while (1);"
+        client.send("evaluate_js", expression=loop, timeout_ms=60_000)
+        server.accept()[0].close()
+
+
+def wait_behind_an_alert(client: Client) -> None:
+    assert "Hello" in json.dumps(client.ask("evaluate_js", expression="void setTimeout(() => alert('Hello'))"))
+    client.send("wait_for_download", timeout_ms=60_000)
+
+
+@promise("A02", "A06", "E03")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("begin", [begin_a_loop, wait_behind_an_alert])
+def test_its_browser_ends_with_it_whatever_a_page_does(
+    home: Path, run: Start, site: PageServer, begin: Callable[[Client], None], number: signal.Signals
+) -> None:
+    daemon = run("serve")
+    daemon.read()
+    client = Client(run("mcp"))
+    assert not client.ask("navigate", url=site.url("small.html")).get("isError")
+    begin(client)
+    browser = processes_of(home)
+    assert browser
+    daemon.process.send_signal(number)
+    assert client.answer()["structuredContent"]["error"]["code"] == "browser_gone"
+    wait_until(lambda: daemon.process.poll() is not None and not any(map(is_alive, browser)), 5)
+    assert not processes_of(home)
 
 
 def test_a_second_daemon_says_who_is_there(run: Start) -> None:

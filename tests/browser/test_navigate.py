@@ -12,7 +12,7 @@ from pilothouse.errors import Failure
 from tests.browser.looking import fails, tab_of
 from tests.house import Agent
 from tests.promises import promise
-from tests.server import PageServer
+from tests.server import PageServer, stumbling
 
 pytestmark = pytest.mark.whole("only all of Chromium keeps pages to come back to")
 
@@ -32,6 +32,42 @@ async def test_a_refused_connection_says_so(agent: Agent, site: PageServer) -> N
     assert refused.value.code == "navigation_failed"
     assert "refused" in refused.value.message
     assert "SOCKS" not in refused.value.message
+
+
+@pytest.fixture
+async def goes(agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Where the tab has been sent: every try of ours, and none of the browser's own."""
+    await agent.call("navigate", url=site.url("small.html"))
+    channel, sent = tab_of(agent).channel, list[str]()
+    send = channel.send
+
+    async def noted(method: str, **params: Any) -> dict[str, Any]:
+        if method == "Page.navigate":
+            sent.append(params["url"])
+        return await send(method, **params)
+
+    monkeypatch.setattr(channel, "send", noted)
+    return sent
+
+
+@promise("A08")
+async def test_a_network_that_fails_once_is_tried_again_and_that_is_told(agent: Agent, goes: list[str]) -> None:
+    async with stumbling(lambda: len(goes) < 2) as url:
+        answer = await agent.ask("navigate", url=url)
+        assert not answer.failed, answer.text
+        assert (answer.data["url"], answer.data["title"], answer.data["status"]) == (url, "Steady", 200)
+        assert "the first try failed on the network; the second worked" in answer.text
+        assert goes == [url] * 2
+        assert "Steady page" in await agent.text("get_page_state")
+
+
+@promise("A08")
+async def test_a_network_that_fails_twice_is_not_tried_again(agent: Agent, site: PageServer, goes: list[str]) -> None:
+    async with stumbling(lambda: True) as url:
+        failure = await fails(agent, "navigation_failed", "navigate", url=url)
+        assert failure.message.endswith(" (tried twice)")
+        assert goes == [url] * 2
+    assert (await agent.call("navigate", url=site.url("small.html")))["title"] == "Small"
 
 
 @promise("A08")

@@ -120,6 +120,22 @@ async def test_a_post_that_redirects(agent: Agent, site: PageServer) -> None:
     assert (await detail(agent, posted))["request_body"] == "secret=[redacted]"
 
 
+@pytest.mark.parametrize("asked", [False, True], ids=["asks_its_own_origin", "asks_another_origin"])
+@pytest.mark.parametrize("gone_to", [False, True], ids=["stays_at_its_origin", "goes_to_another_origin"])
+async def test_an_answer_is_kept_when_the_page_leaves_at_once(
+    agent: Agent, site: PageServer, asked: bool, gone_to: bool
+) -> None:
+    sent = f"fetch('{site.url('echo', other=asked)}', {{ method: 'POST', body: JSON.stringify({{ hello: 'world' }}) }})"
+    then = f"location = '{site.url('small.html', other=gone_to)}'"
+    script = f"{sent}.then((answer) => answer.json()).then(() => {{ {then} }})"
+    await agent.call("navigate", url=site.inline(f'<button onclick="{script}">Send</button>'))
+    await agent.call("click", target="text=Send")
+    await agent.call("wait_for_url", url="small.html")
+    (posted,) = (await agent.call("get_network_log", method=["POST"]))["requests"]
+    assert posted["status"] == 200
+    assert json.loads((await detail(agent, posted))["response_body"])["body"] == '{"hello":"world"}'
+
+
 async def test_a_big_body_is_cut_with_a_mark(agent: Agent, site: PageServer) -> None:
     answer = await agent.ask("get_network_request", id=(await pressed(agent, site, "Big"))["id"])
     body = answer.data["request"]["response_body"]

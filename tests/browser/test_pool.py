@@ -1,13 +1,20 @@
 """The pool: whatever became of the warm context, the next caller gets one, and none is left behind."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pilothouse.browser.browser import Context
 from pilothouse.browser.pool import Pool
 from pilothouse.errors import Failure
+from tests.browser.looking import tab_of
+from tests.house import Agent, House
+from tests.processes import ENGINE
 from tests.promises import promise
+from tests.server import PageServer
 
 pytestmark = promise("B10")
 
@@ -121,3 +128,43 @@ async def test_a_context_without_a_tab_is_closed() -> None:
             await pool.take()
         await settled()
     assert closed == browser.contexts
+
+
+@pytest.fixture
+async def own_house(tmp_path: Path) -> AsyncIterator[House]:
+    """Nobody else takes what is warm in it."""
+    one = House(tmp_path, chrome=ENGINE)
+    yield one
+    await one.close()
+
+
+async def warm_in(house: House) -> Context:
+    assert house.pool._warm
+    return await asyncio.wait_for(asyncio.shield(house.pool._warm), 20)
+
+
+def context_of(agent: Agent) -> Context:
+    (session,) = agent.gate.own(agent.caller).all()
+    return session.context
+
+
+KEPT = "return [document.cookie, localStorage.getItem('who'), sessionStorage.getItem('who')]"
+
+
+async def test_the_warm_one_of_a_real_browser_is_one_sessions_own(own_house: House, site: PageServer) -> None:
+    own_house.pool.warm_up()
+    warm = await warm_in(own_house)
+    (waiting,) = warm.tabs
+    async with own_house.agent() as first, own_house.agent() as second:
+        await first.call("navigate", url=site.url("set-cookie?who=first"))
+        assert context_of(first) is warm
+        assert tab_of(first) is waiting
+        await first.js("localStorage.who = sessionStorage.who = 'first'")
+        assert await first.js(KEPT) == ["who=first", "first", "first"]
+        next_one = await warm_in(own_house)
+        assert next_one is not warm
+        assert next_one.id != warm.id
+        await second.call("navigate", url=site.url("small.html"))
+        assert context_of(second) is next_one
+        assert await second.js(KEPT) == ["", None, None]
+        assert await warm_in(own_house) not in (warm, next_one)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.browser.looking import fails
+from pilothouse.browser.unseen import resolved
+from tests.browser.looking import fails, look, tab_of
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -78,3 +79,42 @@ async def test_a_frame_that_navigates_is_waited_for(agent: Agent, site: PageServ
     )
     await agent.call("click", target="text=Same button")
     assert "Slow page" in (await agent.call("get_page_text"))["text"]
+
+
+@promise("A10")
+async def test_controls_of_a_frame_are_controls_of_the_page(agent: Agent, site: PageServer) -> None:
+    await agent.call(
+        "navigate",
+        url=site.inline(
+            "<main><p>Pay</p><iframe srcdoc='<p>Card</p><button>Send</button>' title=card></iframe></main>"
+        ),
+    )
+    await agent.call("wait_for", target="text=Send")
+    asked = await look(agent, interactive=True)
+    assert 'button "Send"' in asked
+    assert '"Pay"' not in asked
+    assert "(0+ controls inside: scope)" in await look(agent, depth=1)
+
+
+@promise("A10")
+async def test_what_an_element_is_does_not_hang_on_who_was_handed_it_first(agent: Agent, site: PageServer) -> None:
+    """The worlds of a process are one: a node that another frame was handed first has that frame's prototypes (M)."""
+    await agent.call("navigate", url=site.url("small.html"))
+    tab = tab_of(agent)
+    whole = "document.body.innerHTML = `<iframe srcdoc='<p>Inner</p>'></iframe>`"
+    await tab.channel.send("Runtime.evaluate", expression=whole)
+    await agent.call("wait_for", text="Inner")
+    fresh = "<button>Press</button><label>Name <input></label><select><option>Red</select><a href=/x>Link</a>"
+    into = f"document.querySelector('iframe').contentDocument.body.innerHTML = '{fresh}'"
+    await tab.channel.send("Runtime.evaluate", expression=into)
+    nodes, stack = list[int](), [(await tab.channel.send("DOM.getDocument", depth=-1, pierce=True))["root"]]
+    while stack:
+        node = stack.pop()
+        nodes.append(node["backendNodeId"])
+        stack += [*node.get("children", []), *([node["contentDocument"]] if "contentDocument" in node else [])]
+    assert tab.frames.main.world
+    async with resolved(tab.frames.main.world, nodes) as handed:
+        assert len(handed) > 5
+        asked = await look(agent)
+    for shown in ('button "Press"', 'textbox "Name"', "combobox", 'link "Link"'):
+        assert shown in asked

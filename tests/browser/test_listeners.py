@@ -41,6 +41,24 @@ async def test_who_comes_to_listen_after_that_is_in_the_first_snapshot(agent: Ag
     assert 'clickable "Press me"' in await look(agent)
 
 
+@pytest.mark.parametrize(
+    ("html", "shown"),
+    [
+        ("<div id=list><div>Alpha</div><div>Beta</div><div>Gamma</div></div>", ["Alpha", "Beta", "Gamma"]),
+        ("<table id=list><tr><td>Alpha<td>1<tr><td>Beta<td>2</table>", ["Alpha 1", "Beta 2"]),
+        ("<div id=list><h3>Alpha</h3><p>Beta</p><p>Gamma</p></div>", ["Alpha Beta Gamma"]),
+        ("<div id=list><div class=a>Alpha</div><div class=b>Beta</div><div class=a>Gamma</div></div>", []),
+    ],
+)
+async def test_who_listens_for_all_of_its_rows(agent: Agent, site: PageServer, html: str, shown: list[str]) -> None:
+    """A listener on rows that somebody drew with boxes speaks of each of them, as one on a list does."""
+    listens = "<script>list.addEventListener('click', () => 0)</script>"
+    await agent.call("navigate", url=site.inline(html + listens))
+    found = [line for line in (await look(agent)).splitlines() if REF.search(line)]
+    assert len(found) == (len(shown) or 1)
+    assert all(any(f'"{name}"' in line for line in found) for name in shown)
+
+
 MANY = """<body><script>
 for (let i = 0; i < COUNT; i++) {
   const row = document.createElement("div");

@@ -21,3 +21,10 @@ def test_backslashes_of_a_name_are_its_own() -> None:
     lines = [(0, r'button "C:\dir" e1'), (0, r'button "say \"hi\"" e2')]
     assert search(lines, "", r"^C:\\dir$", "", 5)[1] == 1
     assert search(lines, "", '^say "hi"$', "", 5)[1] == 1
+
+
+def test_a_role_is_found_in_the_middle_of_a_sentence() -> None:
+    lines = [(0, '"Read" link "first" e1 "and" link e2 "now"'), (0, '"a link e3 is said here"'), (0, 'link "last" e4')]
+    assert search(lines, "", "", "link", 5)[1] == 2
+    assert search(lines, "first", "", "link", 5)[1] == 1
+    assert search(lines, "", "", "button", 5)[1] == 0

@@ -23,7 +23,7 @@ def search(lines: Lines, text: str, pattern: str, role: str, limit: int) -> tupl
     """Lines that hold the text, fit the pattern and show the role, each with the headings it stands under."""
     needle = " ".join(text.split()).lower()
     fits = _fitting(pattern)
-    shows = regular(rf"(^|[|:] ){re.escape(role)}\b") if role else None
+    shows = _showing(role) if role else None
     hits: list[str] = []
     total = 0
     for index, (_, line) in enumerate(lines):
@@ -32,6 +32,13 @@ def search(lines: Lines, text: str, pattern: str, role: str, limit: int) -> tupl
             if len(hits) < limit:
                 hits.append(_placed(lines, index))
     return hits, total
+
+
+def _showing(role: str) -> Callable[[str], bool]:
+    """At the head of a line or of a cell, or in the middle of a sentence, where it has a name or a ref."""
+    heads = regular(rf"(^|[|:] ){re.escape(role)}\b")
+    inside = regular(rf'(^| ){re.escape(role)} ("|e\d)')
+    return lambda line: heads(line) or inside(_NAME.sub('""', line))
 
 
 def _fitting(pattern: str) -> Callable[[str], bool] | None:

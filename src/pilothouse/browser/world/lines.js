@@ -21,12 +21,16 @@ function printTree(walk, { interactive = false, depth = 0 } = {}) {
   printKids(walk.kids, walk.modal && walk.front.length ? 1 : 0, print);
   return print.lines;
 }
-function countActs(kids) {
+function countIf(kids, test) {
   let count = 0;
   const stack = [kids];
-  while (stack.length) for (const kid of stack.pop()) { if (kid.act) count++; if (kid.kids) stack.push(kid.kids); }
+  while (stack.length) for (const kid of stack.pop()) { if (test(kid)) count++; if (kid.kids) stack.push(kid.kids); }
   return count;
 }
+const countActs = (kids) => countIf(kids, (kid) => kid.act);
+// What is in a frame is put in later, by the daemon.
+const isFrame = (item) => item.role === "iframe";
+const mayHoldActs = (item) => item.act || isFrame(item) || countIf(item.kids, (kid) => kid.act || isFrame(kid)) > 0;
 
 // Runs between breaks; neighbouring texts joined, groups opened, empty things gone.
 function runsOf(kids, print) {
@@ -128,7 +132,7 @@ function textLine(part, print) {
 }
 
 function printItem(item, depth, print) {
-  if (print.interactive && !item.act && !countActs(item.kids)) return;
+  if (print.interactive && !mayHoldActs(item)) return;
   const kids = item.kids;
   const head = itemHead(item, print);
   if (!kids.length) {
@@ -152,7 +156,9 @@ function printItem(item, depth, print) {
   if (aside) return;
   if (depth + 1 >= print.limit) {
     const inside = countActs(kids);
-    print.lines[at][1] += `${item.ref ? "" : ` ${refs.mark(refs.of(item.el))}`} (${inside}${isCutOff(item, print.walk) ? "+" : ""} controls inside: scope)`;
+    const more = isCutOff(item, print.walk) || countIf(kids, isFrame);
+    const controls = inside === 1 && !more ? "control" : "controls";
+    print.lines[at][1] += `${item.ref ? "" : ` ${refs.mark(refs.of(item.el))}`} (${inside}${more ? "+" : ""} ${controls} inside: scope)`;
     return;
   }
   if (item.above) print.lines.push([depth + 1, `(${item.above} more above: scroll ${refs.mark(refs.of(item.el))})`, null]);

@@ -59,6 +59,22 @@ async def test_who_listens_for_all_of_its_rows(agent: Agent, site: PageServer, h
     assert all(any(f'"{name}"' in line for line in found) for name in shown)
 
 
+@pytest.mark.parametrize(
+    "html",
+    ["<ul><li>Mail <button>Star</button></li></ul>", "<table><tr><td>Mail<td><a href=#>Star</a><tr><td>x<td>y</table>"],
+)
+@pytest.mark.parametrize("itself", [True, False])
+async def test_a_row_that_listens_can_be_pressed_beside_its_controls(
+    agent: Agent, site: PageServer, html: str, itself: bool
+) -> None:
+    """Its list may listen for the controls only."""
+    css = "li, tr" if itself else "ul, table"
+    listens = f"<script>document.querySelector('{css}').addEventListener('click', () => 0)</script>"
+    await agent.call("navigate", url=site.inline(html + listens))
+    (line,) = [line for line in (await look(agent)).splitlines()[1:] if "Star" in line]
+    assert len(REF.findall(line)) == (2 if itself else 1)
+
+
 MANY = """<body><script>
 for (let i = 0; i < COUNT; i++) {
   const row = document.createElement("div");

@@ -184,6 +184,7 @@ function settleSoft(item, walk) {
   const inside = walk.acts - item.before - 1;
   if (inside > 0 && item.soft === LISTENER && inside < 3 && isTrack(item, walk.screen)) return true;
   if (inside > 0) {
+    if (isRowThatListens(item)) return true;
     if (item.soft !== STATED && !(item.soft === LISTENER && item.pointer)) {
       if (item.soft === LISTENER || inside > 3 || !hasOwnText(item.kids)) return false;
     } else if (!hasOwnText(item.kids) && item.soft !== STATED) return false;
@@ -209,6 +210,11 @@ function isTrack(item, screen) {
   let held = 0;
   for (const kid of item.kids) if (kid.act && kid.at) held += areaOf(boxOf(kid.at));
   return held < area / 3;
+}
+// A mail with its star and its bin: pressed between them, it opens. One that listens itself, not its list for it.
+function isRowThatListens(item) {
+  const tag = tagOf(item.el);
+  return (tag === "tr" || tag === "li") && listening.has(item.el) && hasOwnText(item.kids);
 }
 const hasOwnText = (kids) => kids.some((kid) => kid.kind === "text" ? /\S/.test(kid.text) : kid.kind !== "break" && !kid.act && kid.kids && hasOwnText(kid.kids));
 function splice(out, item) { for (const kid of item.kids) out.push(kid); }

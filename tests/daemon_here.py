@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute
 from pilothouse import daemon, instance, reload
 from pilothouse.call import Defaults
 from pilothouse.cocoons import Cocoons
-from pilothouse.doors import live
+from pilothouse.doors import debugging, live
 from pilothouse.gate import Gate
 from pilothouse.guard.pairing import Pairing
 from pilothouse.guard.passes import Passes
@@ -129,7 +129,7 @@ def _open_up(patch: pytest.MonkeyPatch, here: Here) -> None:
 
     patch.setattr(daemon, "Pairing", paired)
     patch.setattr(daemon, "Passes", passed)
-    patch.setattr(daemon, "Cocoons", cocooned)
+    patch.setattr(debugging, "Cocoons", cocooned)
     patch.setattr(daemon, "build_app", built)
     patch.setattr(daemon, "Links", linked)
     patch.setattr(daemon, "Gate", Seen)

@@ -207,7 +207,7 @@ def _become(ends: list[int], environment: dict[str, str], folder: str) -> None:
 if __name__ == "__main__":
     for name in (*_IMPORTED, *(f"tools.{one.name}" for one in pkgutil.iter_modules(pilothouse.tools.__path__))):
         importlib.import_module(f"pilothouse.{name}")
-    for follower in ("reload", "daemon"):  # files are looked at more often than people need
+    for follower in ("reload", "adjusting"):  # files are looked at more often than people need
         vars(importlib.import_module(f"pilothouse.{follower}"))["EVERY_S"] = 0.2
     gc.freeze()
     script, address = sys.argv[1:]

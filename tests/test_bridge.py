@@ -10,6 +10,7 @@ import subprocess
 import termios
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,9 @@ from processes import (
 )
 
 from pilothouse import __version__, instance
-from pilothouse.bridge import MAX_LINE_BYTES, Lines, UsageError, parse
+from pilothouse.bridge import Lines, UsageError, parse
 from pilothouse.home import socket_path
+from pilothouse.overlong import KEPT_BYTES, MAX_BYTES
 from tests.promises import promise
 
 pytestmark = promise("E03")
@@ -124,7 +126,7 @@ def test_a_client_that_reads_slowly_is_still_heard(daemon: FakeDaemon, home: Pat
 def test_long_lines_pass_both_ways(daemon: FakeDaemon, start: Start) -> None:
     daemon.answer = lambda message: message["params"]
     bridge = start()
-    text = "é" * (MAX_LINE_BYTES // 6 - 100)  # six bytes each as \u00e9
+    text = "é" * (MAX_BYTES // 6 - 100)  # six bytes each as \u00e9
     bridge.send(call(1, "tools/call", text=text))
     assert bridge.read()["result"]["text"] == text
 
@@ -137,13 +139,50 @@ def test_a_client_that_writes_everything_before_it_reads(daemon: FakeDaemon, sta
     assert [bridge.read()["id"] for _ in range(100)] == list(range(100))
 
 
-def test_a_line_too_long_is_refused_and_the_next_one_is_served(daemon: FakeDaemon, start: Start) -> None:
+BIG = b"x" * (MAX_BYTES + 1)
+TOO_LONG: dict[str, tuple[bytes, Any]] = {
+    "id first": (b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"data": "%s"}}', 7),
+    "id last": (b'{"method":"tools/call","params":{"data":"%s"},"jsonrpc":"2.0","id":7}', 7),
+    "id a string": (b'{"jsonrpc":"2.0","method":"tools/call","id":"a \\"b\\"","params":{"data":"%s"}}', 'a "b"'),
+    "an id of the arguments": (b'{"jsonrpc":"2.0","method":"ping","params":{"data":"%s","id":5}}', None),
+    "no message at all": (b"%s", None),
+}
+
+
+@pytest.mark.parametrize("case", TOO_LONG)
+def test_a_line_too_long_is_refused_by_its_id_and_the_next_one_is_served(
+    daemon: FakeDaemon, start: Start, case: str
+) -> None:
+    """Whoever matches answers by their id would wait for ever for one without."""
+    raw, ident = TOO_LONG[case]
     bridge = start()
-    bridge.send(b"x" * (MAX_LINE_BYTES + 1) + b"\n", call(2, "ping"))
+    bridge.send(raw % BIG + b"\n", call(2, "ping"))
     refusal, pong = sorted([bridge.read(), bridge.read()], key=lambda answer: "result" in answer)
-    assert refusal["id"] is None
-    assert refusal["error"]["code"] == -32600
+    assert (refusal["id"], refusal["error"]["code"]) == (ident, -32600)
+    assert "`paths` of upload_file" in refusal["error"]["message"]
     assert pong == {"jsonrpc": "2.0", "id": 2, "result": {"echo": "ping"}}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"%s"}}',
+        b'{"params":{"data":"%s"},"method":"notifications/message","jsonrpc":"2.0"}',
+    ],
+)
+def test_a_notification_too_long_is_not_answered(daemon: FakeDaemon, start: Start, raw: bytes) -> None:
+    bridge = start()
+    bridge.send(raw % BIG + b"\n", call(2, "ping"))
+    assert bridge.read()["id"] == 2
+    bridge.stdin.close()
+    assert bridge.at_end()
+
+
+def test_a_line_too_long_that_stdin_ends_in_is_refused(daemon: FakeDaemon, start: Start) -> None:
+    bridge = start()
+    bridge.send(TOO_LONG["id last"][0] % BIG)
+    bridge.stdin.close()
+    assert bridge.read()["id"] == 7
 
 
 @pytest.mark.parametrize(
@@ -452,7 +491,7 @@ def test_lines_are_cut_wherever_the_chunks_end() -> None:
         lines = Lines(5)
         found = [line for at in range(0, len(stream), size) for line in lines.feed(stream[at : at + size])]
         assert found == [b"one\n", b"\n", b"two\n"]
-        assert lines.overlong == 0
+        assert lines.overlong == []
 
 
 def test_a_line_of_exactly_the_limit_passes_and_one_more_byte_does_not() -> None:
@@ -460,4 +499,18 @@ def test_a_line_of_exactly_the_limit_passes_and_one_more_byte_does_not() -> None
         lines = Lines(5)
         stream = b"12345\n123456\n1234567890123\nok\n"
         found = [line for at in range(0, len(stream), size) for line in lines.feed(stream[at : at + size])]
-        assert (found, lines.overlong) == ([b"12345\n", b"ok\n"], 2)
+        assert found == [b"12345\n", b"ok\n"]
+        assert [(ends.head, ends.tail) for ends in lines.overlong] == [(b"123456", b"123456"), (b"1234567890123",) * 2]
+
+
+def test_of_a_line_too_long_only_the_ends_are_kept() -> None:
+    lines, chunk = Lines(5), b"x" * 10_000
+    tracemalloc.start()
+    try:
+        assert not any(lines.feed(chunk) for _ in range(100))
+        assert tracemalloc.get_traced_memory()[1] < 10 * len(chunk)
+    finally:
+        tracemalloc.stop()
+    assert lines.feed(b"end\n") == []
+    (ends,) = lines.overlong
+    assert (len(ends.head), len(ends.tail), ends.tail[-3:]) == (KEPT_BYTES, KEPT_BYTES, b"end")

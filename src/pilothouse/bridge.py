@@ -14,6 +14,7 @@ from select import PIPE_BUF, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, poll
 
 from pilothouse import __version__, instance
 from pilothouse.home import directory
+from pilothouse.overlong import MAX_BYTES, Ends
 from pilothouse.reach import OtherVersion, Way, attach
 
 TYPE_CHECKING = False
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from _socket import socket
     from typing import Any
 
-MAX_LINE_BYTES = 4 * 1024 * 1024
 # How much may wait for a slow reader before the other side is no longer read.
 HIGH_WATER_BYTES = 1024 * 1024
 # A client that closes its end may still read answers, as in `printf … | pilothouse mcp`. Clients that mean it kill
@@ -108,13 +108,13 @@ _VALUES = {"--tools": "tools", "--profile": "profile", "--extension": "profile",
 
 
 class Lines:
-    """Cuts a stream into lines. One that grows too long is dropped whole and counted in `overlong`."""
+    """Cuts a stream into lines. Of one that grows too long only the ends are kept, in `overlong`."""
 
     def __init__(self, max_bytes: int = 0) -> None:
         self._max_bytes = max_bytes
         self._buffer = bytearray()
-        self._dropping = False
-        self.overlong = 0
+        self._ends: Ends | None = None  # of the line that comes, when it is too long already
+        self.overlong: list[Ends] = []
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines that are complete now, each with its newline."""
@@ -125,25 +125,27 @@ class Lines:
         while (end := self._buffer.find(b"\n", max(start, scanned)) + 1) > 0:
             if self._fits(end - start):
                 lines.append(bytes(self._buffer[start:end]))
-            self._dropping = False
+            else:
+                self.overlong.append(self._shortened(start, end - 1))
+                self._ends = None
             start = end
         del self._buffer[:start]
         if not self._fits(len(self._buffer)):
-            self._dropping = True
+            self._ends = self._shortened(0, len(self._buffer))
             self._buffer.clear()
         return lines
 
     def finish(self) -> list[bytes]:
         """The last line, if its newline never came."""
-        return self.feed(b"\n") if self._buffer else []
+        return self.feed(b"\n") if self._buffer or self._ends else []
 
     def _fits(self, size: int) -> bool:
-        if self._dropping:
-            return False
-        if self._max_bytes and size > self._max_bytes + 1:
-            self.overlong += 1
-            return False
-        return True
+        return self._ends is None and not (self._max_bytes and size > self._max_bytes + 1)
+
+    def _shortened(self, start: int, end: int) -> Ends:
+        ends = self._ends or Ends()
+        ends.add(self._buffer[start:end])
+        return ends
 
 
 class Bridge:
@@ -164,7 +166,7 @@ class Bridge:
         self._out.register(1, POLLOUT)
         self._way = Way(home)
 
-        self._from_client = Lines(MAX_LINE_BYTES)
+        self._from_client = Lines(MAX_BYTES)
         self._from_daemon = Lines()
         self._waiting: list[bytes] = []  # lines of the client that no daemon has been given yet
         self._to_daemon = bytearray()
@@ -227,9 +229,8 @@ class Bridge:
         self._deliver()  # before the notes, which cost the first time
         self._note(lines)
         while self._from_client.overlong:
-            self._from_client.overlong -= 1
-            text = f"the message is longer than {MAX_LINE_BYTES} bytes"
-            self._say({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": text}})
+            if refusal := self._from_client.overlong.pop(0).refusal():
+                self._say(refusal)
 
     def _note(self, lines: list[bytes]) -> None:
         """Remember what the client waits for, and the handshake, which a new daemon has to see too."""

@@ -27,6 +27,7 @@ from pilothouse.doors import wire
 from pilothouse.doors.person import PERSONS
 from pilothouse.errors import Failure
 from pilothouse.hub.words import MAX_FRAME
+from pilothouse.overlong import HINT
 
 HEADER_TIMEOUT_S = 10.0
 BODY_TIMEOUT_S = 30.0
@@ -266,7 +267,7 @@ async def _with_body(scope: Scope, receive: Receive) -> Receive:
         raise _Refused(408, "timeout", "the body did not come in time", closing, hint="send it whole") from None
     if body is None:
         told = f"a body may have {most} bytes"
-        raise _Refused(413, "over_limit", told, {"connection": "close"}, hint="send less at once")
+        raise _Refused(413, "over_limit", told, {"connection": "close"}, hint=HINT)
     scope["pilothouse.body"] = body
     whole: Message | None = {"type": "http.request", "body": body, "more_body": False}
 

@@ -21,9 +21,9 @@ from msgspec import Meta
 import pilothouse
 from pilothouse.call import Caller, Defaults
 from pilothouse.doors import wire
+from pilothouse.overlong import Ends
 
 HELLO_TIMEOUT_S = 10.0
-_ENDS_KEPT = 4096
 _log = logging.getLogger(__name__)
 
 
@@ -123,8 +123,7 @@ class _Line(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._parts: list[bytes] = []
         self._size = 0
-        self._overlong = False
-        self._head = b""
+        self._ends: Ends | None = None  # of a line that is too long to be kept
         self._speaker: Speaker | None = None
         self._early: list[bytes] = []
         self._greeted = False
@@ -162,17 +161,17 @@ class _Line(asyncio.Protocol):
     def _collect(self, part: bytes) -> None:
         self._size += len(part)
         self._parts.append(part)
-        if self._size > wire.MAX_BYTES and not self._overlong:
-            self._overlong = True
-            self._head = b"".join(self._parts)[:_ENDS_KEPT]
-        if self._overlong:
-            self._parts = [b"".join(self._parts)[-_ENDS_KEPT:]]
+        if self._size > wire.MAX_BYTES:
+            self._ends = self._ends or Ends()
+            self._ends.add(b"".join(self._parts))
+            self._parts.clear()
 
     def _finish_line(self) -> None:
-        raw = b"".join(self._parts)
-        overlong, self._overlong, self._parts, self._size = self._overlong, False, [], 0
-        if overlong:
-            self.send(wire.encode(wire.too_long(self._head, raw)))
+        raw, ends = b"".join(self._parts), self._ends
+        self._parts, self._size, self._ends = [], 0, None
+        if ends is not None:
+            if refusal := ends.refusal():
+                self.send(wire.encode(refusal))
         elif raw.strip():
             self._take(raw)
 

@@ -4,16 +4,16 @@ Above: local and http hand every line and body through here before the MCP SDK s
 what it cannot read and a client then waits for ever. Below: nothing.
 """
 
-import contextlib
 import json
-import re
 from typing import Any, cast
 
 import msgspec
 
+from pilothouse import overlong
+from pilothouse.overlong import guess_id
 from pilothouse.result import clean_tree
 
-MAX_BYTES = 4 * 1024 * 1024
+MAX_BYTES = overlong.MAX_BYTES
 MAX_DEPTH = 100
 
 PARSE_ERROR = -32700
@@ -68,16 +68,11 @@ def decode(raw: bytes) -> Message:
     return _object(raw, _decode(raw))
 
 
-def too_long(head: bytes, tail: bytes) -> Message:
-    """The answer to a message of more than `MAX_BYTES`, of which only both ends were kept."""
-    return error(_guess_id(head, tail), INVALID_REQUEST, f"the message is larger than {MAX_BYTES} bytes")
-
-
 def _decode(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except RecursionError:
-        raise _too_deep(_guess_id(raw, raw)) from None
+        raise _too_deep(guess_id(raw, raw)) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _decode_tolerantly(raw)
 
@@ -87,7 +82,7 @@ def _decode_tolerantly(raw: bytes) -> Any:
     try:
         return clean_tree(json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant))
     except RecursionError:
-        raise _too_deep(_guess_id(raw, raw)) from None
+        raise _too_deep(guess_id(raw, raw)) from None
     except ValueError as reason:
         raise Malformed(PARSE_ERROR, f"not JSON: {str(reason)[:200]}") from None
 
@@ -147,18 +142,3 @@ def _depth(value: Any) -> int:
 def _children(node: Any) -> list[Any]:
     inner: list[Any] = list(cast(Message, node).values()) if isinstance(node, dict) else cast(list[Any], node)
     return [child for child in inner if isinstance(child, dict | list)]
-
-
-_ID = rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")\s*'
-_ID_FIRST = re.compile(rb'\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]{0,200}"\s*,\s*)*' + _ID + rb"[,}]")
-_ID_LAST = re.compile(rb"[,{]\s*" + _ID + rb'(?:,\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]{0,200}"\s*)*\}\s*$')
-
-
-def _guess_id(head: bytes, tail: bytes) -> Id | None:
-    """The id of a message too deep or too long to decode: clients write it near one of the two ends."""
-    match = _ID_FIRST.match(head[:1024].lstrip()) or _ID_LAST.search(tail[-1024:])
-    if match is None:
-        return None
-    with contextlib.suppress(ValueError):
-        return json.loads(match[1])
-    return None

@@ -219,6 +219,19 @@ async def test_a_session_resumes_its_own_answers_and_no_others(url: str) -> None
         assert "words of mine" not in to_them
 
 
+async def test_half_a_sign_is_mended_before_the_sdk_sees_it(url: str) -> None:
+    """A page's text that was cut in two; on a line of messages it is mended, too."""
+    opened = await post(url, OPENING, MCP_Protocol_Version="", Mcp_Method="")
+    session = opened.headers["mcp-session-id"]
+    await post(url, {"jsonrpc": "2.0", "method": "notifications/initialized"}, **OLD, mcp_session_id=session)
+    params = {"name": "fake_echo", "arguments": {"text": "cut \ud83d here"}}
+    call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    answer = await post(url, call, **OLD, mcp_session_id=session)
+    assert answer.status_code == 200
+    told = next(line for line in answer.text.splitlines() if '"id":7' in line.replace(" ", ""))
+    assert json.loads(told.removeprefix("data:"))["result"]["structuredContent"]["text"] == "cut \ufffd here"
+
+
 def test_what_is_kept_for_resuming_has_a_limit() -> None:
     store = Replays(max_bytes=1_500_000)
     one, two = store.open(), store.open()

@@ -7,6 +7,7 @@ doors add. The MCP SDK's own checks cover one route and accept any local Origin,
 import asyncio
 import contextlib
 import logging
+import re
 import socket
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
@@ -29,6 +30,7 @@ from pilothouse.errors import Failure
 from pilothouse.hub.words import MAX_FRAME
 from pilothouse.overlong import HINT
 
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")  # half a sign, as an escape of JSON
 HEADER_TIMEOUT_S = 10.0
 BODY_TIMEOUT_S = 30.0
 MAX_CONNECTIONS = 256
@@ -269,6 +271,10 @@ async def _with_body(scope: Scope, receive: Receive) -> Receive:
         told = f"a body may have {most} bytes"
         raise _Refused(413, "over_limit", told, {"connection": "close"}, hint=HINT)
     scope["pilothouse.body"] = body
+    return _whole(body, receive)
+
+
+def _whole(body: bytes, receive: Receive) -> Receive:
     whole: Message | None = {"type": "http.request", "body": body, "more_body": False}
 
     async def replay() -> Message:
@@ -320,6 +326,9 @@ class _McpRoute:
             reply = wire.error(message["id"], wire.INVALID_REQUEST, f"id {message['id']!r} is already in flight")
             await JSONResponse(reply, 400)(scope, receive, send)
             return
+
+        if _SURROGATE.search(scope["pilothouse.body"]):  # the SDK refuses what wire.read has mended
+            receive = _whole(wire.encode(message), receive)
 
         async def watched(event: Message) -> None:
             if event["type"] == "http.response.start" and event["status"] >= 400:

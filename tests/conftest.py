@@ -19,6 +19,7 @@ import uvloop
 from pilothouse.daemon import YOUNG_OBJECTS
 from pilothouse.guard.rules import read_rules
 from pilothouse.providers import launch
+from tests import limit
 from tests.differing import mark
 from tests.extension import differs as own
 from tests.extension.neighbour import in_own_chrome
@@ -31,6 +32,7 @@ from tests.server import PageServer
 HERE = Path(__file__).parent
 HOSTILE = HERE / "hostile"
 AFAR = HERE / "remote"
+OUTSIDE = {HERE / "conformance", AFAR}  # where others' programs take their time
 THROUGH = {"extension": in_own_chrome, "remote": on_endpoint, "grid": on_grid}
 TABLES: dict[str, Any] = {"extension": own, "remote": far, "grid": far}
 # What takes long is begun first, or one half of a run would wait for the other at the end.
@@ -49,7 +51,7 @@ launch._FLAGS += ("--site-per-process",)
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
     """The daemon's own event loop."""
-    return {"uvloop": uvloop.new_event_loop}
+    return {"uvloop": limit.remembered(uvloop.new_event_loop)}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -62,6 +64,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("whole")
         if AFAR in item.path.parents:
             item.add_marker("afar")
+        if item.path in LONG or OUTSIDE & {*item.path.parents}:
+            item.add_marker(pytest.mark.limit(limit.LONG_S))
     items.sort(key=lambda item: item.path not in LONG)
 
 
@@ -70,6 +74,9 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS)
+
+
+pytest_configure, pytest_runtest_protocol = limit.pytest_configure, limit.pytest_runtest_protocol
 
 
 @pytest.fixture(scope="session")

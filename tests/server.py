@@ -251,7 +251,7 @@ def app() -> Starlette:
             Route("/logout", logout),
             Route("/download", download),
             Route("/download-bomb", download_bomb),
-            Route("/sse", sse),
+            Route("/sse", sse, methods=["GET", "POST"]),
             WebSocketRoute("/ws", ws),
             Route("/basic-auth", basic_auth),
             Route("/status/{code:int}", status, methods=everything),

@@ -514,3 +514,15 @@ def test_of_a_line_too_long_only_the_ends_are_kept() -> None:
     assert lines.feed(b"end\n") == []
     (ends,) = lines.overlong
     assert (len(ends.head), len(ends.tail), ends.tail[-3:]) == (KEPT_BYTES, KEPT_BYTES, b"end")
+
+
+@promise("E03")
+@pytest.mark.parametrize(
+    "message", ['{"jsonrpc":"2.0","id":1,"result":{"x":"', '{"id": 7, "error" : {"x":"', '{"result":"']
+)
+def test_an_answer_too_long_is_not_answered(message: str) -> None:
+    """Its id is one of ours; a request of the client's may have the same."""
+    lines = Lines(5)
+    assert lines.feed(message.encode() + b"x" * 100 + b'"},"id":1}\n') == []
+    (ends,) = lines.overlong
+    assert ends.refusal() is None

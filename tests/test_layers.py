@@ -18,7 +18,20 @@ pytestmark = promise("C04", "A01")
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "pilothouse"
-GROUND = {"errors", "result", "schema", "tool", "options", "config", "home", "metrics", "minted", "overlong", "written"}
+GROUND = {
+    "errors",
+    "result",
+    "schema",
+    "tool",
+    "options",
+    "config",
+    "home",
+    "doing",
+    "metrics",
+    "minted",
+    "overlong",
+    "written",
+}
 
 # A name is a room or one module of it. Every room may import itself, and the package for its version.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -34,14 +47,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "hub": {"cocoons", "guard", "minted", "result", "errors"},
     "alone": {"cocoons", "config", "options", "doors", "errors", "guard", "home", "hub", "log"},
     "providers": {"cdp", "options", "errors"},
-    "browser": {"cdp", "minted", "profiles", "result", "errors"},
-    "guard": {"tool", "config", "options", "result", "tables", "written", "errors"},
-    "tools": {"browser", "hub.own", "hub.words", "profiles", "tool", "result", "errors"},
+    "browser": {"cdp", "doing", "minted", "profiles", "result", "errors"},
+    "guard": {"tool", "config", "doing", "options", "result", "tables", "written", "errors"},
+    "tools": {"browser", "doing", "hub.own", "hub.words", "profiles", "tool", "result", "errors"},
     "call": {"browser", "guard.policy", "tool", "result", "errors"},
     "envelope": set(),
     "aiming": {"browser", "guard", "tool"},
     "telling": {"call", "browser", "guard", "envelope", "tool", "result", "errors"},
     "timing": {"call", "browser", "tool", "errors"},
+    "reporting": {"call", "doing", "guard.redact", "tool", "result"},
     "permitting": {"call", "aiming", "pausing", "timing", "guard", "browser", "tool", "result", "errors"},
     "gate": {
         "aiming",
@@ -50,6 +64,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "hub",
         "telling",
         "timing",
+        "reporting",
+        "doing",
         "pausing",
         "permitting",
         "guard",
@@ -85,7 +101,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bridge": {"instance", "reach", "home", "overlong", "errors"},
     "log": {"guard.redact", "options", "errors", "instance"},
     "abodes": {"browser", "written"},
-    "pausing": {"call", "browser.pause", "tool", "errors"},
+    "pausing": {"call", "browser.pause", "doing", "errors"},
     "wheel": {"call", "permitting", "guard", "browser", "tool", "result", "errors"},
     "adjusting": {"gate", "browser", "guard", "providers.elsewhere", "reload", "options", "errors"},
     "presence": set(),

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pilothouse.browser.tab import Turn
+from pilothouse.browser.turn import Turn
 from pilothouse.guard.keys import Keys
 from pilothouse.metrics import CONTENT_TYPE, Metrics, Sample
 from tests.house import Agent, House

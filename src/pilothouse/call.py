@@ -83,6 +83,8 @@ class Visit:
         self.pointing: Pointing | None = None  # how it points at a page
         self.held: Held | None = None
         self.acting = False  # its tool has begun
+        self.args: msgspec.Struct | None = None  # as they were given, parsed
+        self.count: Progress | None = None  # by which its tool tells how far it is, if anybody hears
         self.touches: tuple[str, ...] = ()  # places beside the page that the call changes or reads
 
     @property

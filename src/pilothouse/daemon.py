@@ -19,7 +19,7 @@ import threading
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pilothouse.tools
 from pilothouse import __version__, adjusting, callers, instance, log
@@ -92,9 +92,6 @@ from pilothouse.providers.relay import Relay
 from pilothouse.reload import Followed
 from pilothouse.tool import Registry, declared
 from pilothouse.wheel import Wheel
-
-if TYPE_CHECKING:
-    pass
 
 # A signal ends everything within two seconds: the rooms have this long to close, then the process goes as it is.
 DOORS_CLOSE_S = 1.0

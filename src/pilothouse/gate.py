@@ -32,6 +32,7 @@ from pilothouse.browser.world import WorldGone
 from pilothouse.call import Answer, Call, Caller, Visit
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.cocoons import LOCAL
+from pilothouse.doing import doing
 from pilothouse.errors import Failure
 from pilothouse.guard.address import authority, check_url
 from pilothouse.guard.approvals import Approvals
@@ -46,10 +47,11 @@ from pilothouse.hub.own import Offers, OwnDebug
 from pilothouse.metrics import UNKNOWN, Metrics, Sample
 from pilothouse.pausing import until_free
 from pilothouse.permitting import Permits, early_question, replaced
+from pilothouse.reporting import reported, stage
 from pilothouse.result import Result, clean, clean_tree
 from pilothouse.telling import completed, failed
 from pilothouse.timing import GRACE_S, PROBE_S, Timing, shortened
-from pilothouse.tool import Progress, Registry, Step, Tool
+from pilothouse.tool import Registry, Step, Tool
 
 log = logging.getLogger(__name__)
 
@@ -87,9 +89,17 @@ class Gate:
     async def call(self, call: Call) -> Answer:
         """Always an answer; only a cancelled call raises."""
         visit = Visit(call)
+        if call.progress is None:
+            return await self._answered(visit)
+        async with reported(visit, functools.partial(self.timing.expected_s, visit)):
+            return await self._answered(visit)
+
+    async def _answered(self, visit: Visit) -> Answer:
+        call = visit.call
         visit.comes_back = self._comes_back(call.caller)
         try:
-            answer = await self._walk(visit)
+            with doing(lambda: stage(visit)):
+                answer = await self._walk(visit)
         except Failure as failure:
             self._refused(visit, failure)
             answer = self._failed(visit, failure)
@@ -128,7 +138,7 @@ class Gate:
     async def _walk(self, visit: Visit) -> Answer:
         call = visit.call
         visit.tool = tool = self._found(call)
-        args = self._addresses(tool, _parsed(tool, call.args))
+        visit.args = args = self._addresses(tool, _parsed(tool, call.args))
         visit.pointing = pointing(tool, args)
         args = spelled(visit.pointing, args)
         if tool.runner_name:
@@ -199,7 +209,7 @@ class Gate:
 
     async def _place(self, visit: Visit, args: msgspec.Struct, limit: asyncio.Timeout) -> Any:
         assert visit.tool
-        own = self.own(visit.call.caller, visit.call.progress)
+        own = self.own(visit.call.caller)
         if not visit.tool.needs_session:
             if visit.tool.scope == "OwnDebug":
                 return self.offered()
@@ -212,9 +222,7 @@ class Gate:
         )  # the session's own, now it is known
         if visit.tool.scope == "Session":
             return visit.session
-        visit.tab = await visit.session.tab(
-            getattr(args, "tab", ""), opens=visit.tool.opens, progress=visit.call.progress
-        )
+        visit.tab = await visit.session.tab(getattr(args, "tab", ""), opens=visit.tool.opens)
         return visit.tab
 
     def offered(self) -> OwnDebug:
@@ -232,7 +240,7 @@ class Gate:
             session.busy += 1
         try:
             if tab and visit.tool and visit.tool.queued:
-                await self.timing.bounded(visit, args, tab.turn.acquire())
+                await self.timing.bounded(visit, args, tab.turn.take(visit.tool.name))
                 visit.has_turn = True
                 try:
                     yield
@@ -286,7 +294,7 @@ class Gate:
     ) -> Result[Any]:
         assert visit.tool
         if visit.tool.live:
-            await tab.ready(timeout_s)
+            await tab.ready(timeout_s, revives=visit.tool.revives)
         else:
             tab.check_open()
         judge = functools.partial(self.permits.decide_again, visit, tab, question, args)
@@ -302,7 +310,7 @@ class Gate:
         assert tool
         extra: dict[str, Any] = {}
         if tool.progress_name:
-            extra[tool.progress_name] = visit.call.progress or _no_progress
+            extra[tool.progress_name] = visit.count or _no_progress
         if tool.runner_name:
             extra[tool.runner_name] = self._runner(visit)
         token = HELD.set(visit.held)
@@ -317,7 +325,8 @@ class Gate:
             assert visit.session
             if self.registry.find(name).needs_session:
                 args = {"session": visit.session.id, **args}
-            step = Call(name, args, visit.call.caller, visit.call.progress, visit.call.dialog, visit.call.patience_s)
+            call = visit.call
+            step = Call(name, args, call.caller, dialog=call.dialog, patience_s=call.patience_s)
             answer = await self.call(step)
             await asyncio.sleep(0)  # how it ended is recorded before the next one begins
             return Step(answer.text, answer.data, answer.failed)
@@ -345,14 +354,14 @@ class Gate:
 
     # what doors ask besides calls
 
-    def own(self, caller: Caller, progress: Progress | None = None) -> OwnSessions:
+    def own(self, caller: Caller) -> OwnSessions:
         defaults = Options(
             browser=caller.defaults.browser,
             profile=caller.defaults.profile,
             headless=not caller.defaults.headed,
             timeout_ms=self.timing.timeout_ms,
         )
-        return OwnSessions(self._sessions, (caller.key, caller.connection), defaults, progress)
+        return OwnSessions(self._sessions, (caller.key, caller.connection), defaults)
 
     def session_ids(self, caller: Caller) -> list[str]:
         return [session.id for session in self.own(caller).all()]

@@ -21,6 +21,7 @@ _ID = rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")\s*'
 _WORD = rb'"(?:jsonrpc|method)"\s*:\s*"[^"\\]{0,200}"\s*'
 _ID_FIRST = rb"\{\s*(?:" + _WORD + rb",\s*)*" + _ID + rb"[,}]"
 _ID_LAST = rb"[,{]\s*" + _ID + rb"(?:,\s*" + _WORD + rb")*\}\s*$"
+_ANSWER_FIRST = rb"\{\s*(?:(?:" + _WORD + rb"|" + _ID + rb'),\s*)*"(?:result|error)"\s*:'
 _NOTICE = rb'"method"\s*:\s*"notifications/[^"\\]{0,200}"\s*'
 _NOTICE_FIRST = rb"\{\s*(?:" + _WORD + rb",\s*)*" + _NOTICE + rb"[,}]"
 _NOTICE_LAST = rb"[,{]\s*" + _NOTICE + rb"(?:,\s*" + _WORD + rb")*\}\s*$"
@@ -38,7 +39,11 @@ class Ends:
         self.tail = bytes(self.tail + part[-KEPT_BYTES:])[-KEPT_BYTES:]
 
     def refusal(self) -> dict[str, Any] | None:
-        """The answer that its sender is owed. Notifications are never answered."""
+        """The answer that its sender is owed. Notifications are never answered, nor are answers: their ids are ours."""
+        import re
+
+        if re.match(_ANSWER_FIRST, self.head.lstrip()):
+            return None
         ident = guess_id(self.head, self.tail)
         if ident is None and _find(_NOTICE_FIRST, _NOTICE_LAST, self.head, self.tail):
             return None

@@ -68,7 +68,8 @@ class Permits:
             if not all(self.approvals.is_granted(now, one) for one in granted):
                 raise Failure("approval_denied", f"{now.tool}: what a person had allowed was taken back meanwhile")
         if visit.tool and visit.tool.scope == "Tab" and not visit.tool.leaves:
-            self._check_frames(visit, question)
+            assert visit.tab
+            self._check_frames(visit.tab, question)
         if visit.held:
             visit.held.judge = functools.partial(self._judge_late, question)
         return question
@@ -117,9 +118,8 @@ class Permits:
             presses=not visit.pointing or visit.pointing.presses,
         )
 
-    def _check_frames(self, visit: Visit, question: Question) -> None:
-        assert visit.tab
-        urls = [frame.url for frame in visit.tab.frames if frame.url]
+    def _check_frames(self, tab: Tab, question: Question) -> None:
+        urls = [frame.url for frame in tab.frames if frame.url]
         if said := self._policy.refused_frame(question.browser, question.mode, urls):
             raise denial(said, f"{question.tool}: a frame of the page is of another place")
 
@@ -156,7 +156,6 @@ class Permits:
             asking = self.approvals.ask(
                 question,
                 decision,
-                progress=call.progress,
                 dialog=call.dialog,
                 patience_s=call.patience_s,
                 approved=visit.approved.append,
@@ -187,7 +186,7 @@ class Permits:
     async def _take_turn_again(self, visit: Visit, tab: Tab) -> None:
         limit_s = (visit.session.options.timeout_ms if visit.session else self._timing.timeout_ms) / 1000
         try:
-            await asyncio.wait_for(tab.turn.acquire(), limit_s)
+            await asyncio.wait_for(tab.turn.take(visit.tool.name if visit.tool else visit.call.tool), limit_s)
         except TimeoutError:
             raise await self._timing.too_late(visit, limit_s) from None
         visit.has_turn = True
@@ -220,8 +219,9 @@ class Permits:
                     raise _withheld(said, question.tool)
                 asked = msgspec.structs.replace(question, access=Access.VISIT, urls=(url,), aims=())
                 await self._asked(visit, asked, said)
-            if visit.tab and visit.tool and not visit.tool.leaves:
-                self._check_frames(visit, question)
+            was_read = bool(result and getattr(result.data, "snapshot", ""))
+            if was_read or (visit.tab and visit.tool and not visit.tool.leaves):
+                self._check_frames(tab, question)
         except Failure:
             tab.title = ""
             raise

@@ -15,7 +15,7 @@ from pilothouse.call import Answer, Visit
 from pilothouse.envelope import enveloped
 from pilothouse.errors import Failure
 from pilothouse.guard.redact import REGISTERED, SAID, SHOWN, Degree, redact_text, redact_tree
-from pilothouse.result import Result, clean, clean_tree, plain_url, quoted
+from pilothouse.result import Result, clean, clean_tree, counted, plain_url, quoted
 from pilothouse.tool import Access, Tool
 
 EVENTS_SHOWN = 8
@@ -29,7 +29,7 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
     lines = [result.text] if result.text else []
     _add_beginning(visit, lines, news)
     _add_news(visit, lines, news)
-    degree = _degree(visit.tool)
+    degree = _degree(visit.tool, result)
     data, page = degree.tree(clean_tree(msgspec.to_builtins(result.data))), degree.text(clean(result.page))
     text = redact_text(clean("\n".join(lines)))
     return Answer(
@@ -42,9 +42,11 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
     )
 
 
-def _degree(tool: Tool) -> Degree:
+def _degree(tool: Tool, result: Result[Any]) -> Degree:
     """How much an answer loses. Each step of a larger tool has been through here by itself."""
-    return REGISTERED if tool.reveals or tool.runner_name else SHOWN if tool.shows else SAID
+    if tool.reveals or tool.runner_name:
+        return REGISTERED
+    return SHOWN if tool.shows or getattr(result.data, "snapshot", "") else SAID
 
 
 def _wrapped(visit: Visit, page: str) -> str:
@@ -94,7 +96,7 @@ def failed(visit: Visit, failure: Failure) -> Answer:
     data: dict[str, Any] = {"error": failure.to_dict(**metadata)}
     lines = [failure.to_text()]
     if failure.code == "dialog_open":
-        lines.append(f"it says {quoted(failure.details['message'], DIALOG_CHARS)}")
+        lines.append(_dialog_says(failure.details))
     lines += _for_policy(failure)
     _add_beginning(visit, lines, data)
     _add_news(visit, lines, data)
@@ -108,6 +110,12 @@ def failed(visit: Visit, failure: Failure) -> Answer:
         session=visit.session.id if visit.session else "",
         tab=visit.tab_name,
     )
+
+
+def _dialog_says(details: dict[str, Any]) -> str:
+    if details["message"]:
+        return f"it says {quoted(details['message'], DIALOG_CHARS)}"
+    return "it asks whether to leave the page" if details["kind"] == "beforeunload" else "it says nothing"
 
 
 def _with_schema(data: dict[str, Any], failure: Failure) -> dict[str, Any]:
@@ -150,23 +158,30 @@ def _for_policy(failure: Failure) -> list[str]:
 
 
 def _near(failure: Failure) -> list[str]:
-    """What the page has instead of what was asked for."""
+    """What the page has instead of what was asked for, or too often."""
     candidates = failure.details.get("candidates")
-    return ["nearest on the page:", *candidates] if candidates else []
+    what = "on the page:" if failure.code == "ambiguous" else "nearest on the page:"
+    return [what, *candidates] if candidates else []
 
 
 def _event_lines(events: list[Event], tab: Tab | None, urls: dict[str, str]) -> list[str]:
-    lines: list[str] = []
-    for event in events[-EVENTS_SHOWN:]:
-        where = f" in {event.tab}" if tab and event.tab not in ("", tab.name) and event.kind != "tab_opened" else ""
-        said = quoted(event.text, EVENT_CHARS) if event.kind == "console_error" else event.text
-        line = f"{event.kind.replace('_', ' ')}{where}: {said}"
-        if event.kind == "dialog":
-            line += " (answer with handle_dialog)"
-        if event.kind == "tab_opened" and event.tab in urls:
-            line += f": {plain_url(urls[event.tab]) or 'still empty'}"
-        if line not in lines:
-            lines.append(line)
-    if len(events) > EVENTS_SHOWN:
-        lines.insert(0, f"({len(events) - EVENTS_SHOWN} earlier events left out)")
+    """The newest, each once with how often it happened; the others are counted."""
+    often: dict[str, int] = {}
+    for event in events:
+        line = _event_line(event, tab, urls)
+        often[line] = often.pop(line, 0) + event.count
+    lines = [f"{line} x{count}" if count > 1 else line for line, count in often.items()]
+    if left := sum(list(often.values())[:-EVENTS_SHOWN]):
+        return [f"({counted(left, 'earlier event')} left out)", *lines[-EVENTS_SHOWN:]]
     return lines
+
+
+def _event_line(event: Event, tab: Tab | None, urls: dict[str, str]) -> str:
+    where = f" in {event.tab}" if tab and event.tab not in ("", tab.name) and event.kind != "tab_opened" else ""
+    said = quoted(event.text, EVENT_CHARS) if event.kind == "console_error" else event.text
+    line = f"{event.kind.replace('_', ' ')}{where}: {said}"
+    if event.kind == "dialog":
+        return f"{line} (answer with handle_dialog)"
+    if event.kind == "tab_opened" and event.tab in urls:
+        return f"{line}: {plain_url(urls[event.tab]) or 'still empty'}"
+    return line

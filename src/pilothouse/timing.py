@@ -33,6 +33,12 @@ class Timing:
     def left_s(self, visit: Visit, args: msgspec.Struct) -> float:
         return max(self.deadline_ms(visit, args) / 1000 - visit.placing_s, 0)
 
+    def expected_s(self, visit: Visit) -> float | None:
+        """When it will be over at the latest, counted from its beginning, as far as that is known."""
+        if visit.args is None or visit.tool is None or visit.tool.runner_name:
+            return None
+        return (_meant_ms(visit.args) or self.deadline_ms(visit, visit.args)) / 1000 + visit.asking_s
+
     async def bounded(self, visit: Visit, args: msgspec.Struct, work: Awaitable[Any]) -> Any:
         """What comes before the run shares its deadline."""
         began = time.monotonic()

@@ -73,6 +73,7 @@ class Tool(msgspec.Struct, frozen=True):
     live: bool
     opens: bool
     leaves: bool
+    revives: bool
     sensitive: frozenset[str]
     reveals: bool
     shows: bool
@@ -85,6 +86,7 @@ class Tool(msgspec.Struct, frozen=True):
     alone: str
     aliases: tuple[str, ...]
     synonyms: dict[str, str]
+    unlisted: tuple[str, ...]
 
     @property
     def needs_session(self) -> bool:
@@ -120,12 +122,12 @@ class Tool(msgspec.Struct, frozen=True):
         return [self._renamed(one, fields) for one in cast(list[Any], listed)]
 
     def _renamed(self, thing: Any, fields: tuple[str, ...]) -> Any:
-        """A name that is given twice stays, and is refused."""
+        """Two names of one thing stay as they are, and are refused."""
         if not isinstance(thing, dict):
             return thing
         given = cast(dict[str, Any], thing)
-        meant = {key: self._canonical(key, fields) for key in given}
-        return {key if meant[key] in given else meant[key]: value for key, value in given.items()}
+        renamed = {self._canonical(key, fields): value for key, value in given.items()}
+        return renamed if len(renamed) == len(given) else given
 
     def _canonical(self, key: str, fields: tuple[str, ...]) -> str:
         if key in fields:
@@ -186,6 +188,7 @@ def tool(
     live: bool = True,
     opens: bool = False,
     leaves: bool = False,
+    revives: bool = False,
     sensitive: tuple[str, ...] = (),
     reveals: bool = False,
     shows: bool = False,
@@ -194,18 +197,22 @@ def tool(
     alone: str = "",
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
+    unlisted: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
     """Declare a tool.
 
-    Reads run beside others in the same tab, the rest in order; `queued` says otherwise. `live` tools need a page
-    that can answer: they wait until the last action has settled, and are refused while a dialog is open. A tool
-    that `opens` gets a new tab when none is left; one that `leaves` the page may do so whatever page it is. A call
-    that gives one of the `sensitive` arguments is sensitive, whatever the tool is without them. What `reveals` secrets
-    is asked for just these: its answer only loses those that a person registered. What `shows` the page as people read
-    it only loses what has a secret's shape: "Cookie: oatmeal" is a recipe there. An action that can bring a snapshot
-    along shows, too. `places` tells, from the session and the arguments, what a tool of a session touches beside pages:
-    addresses, or domains as cookies have them; their rules hold for it. `grave` tells of a tool that does
-    no harm as a rule whether this call of it is sensitive. `alone` says why it cannot be a step of a larger tool.
+    Reads run beside others in the same tab, the rest in order; `queued` says otherwise. `live` tools need a page that
+    can answer: they wait until the last action has settled, and are refused while a dialog is open. A tool that `opens`
+    gets a new tab when none is left; one that `leaves` the page may do so whatever page it is. A live tool that
+    `revives` brings a page that has crashed back itself; before any other the page is loaded again, and it is refused.
+    A call that gives one of the `sensitive` arguments is sensitive, whatever the tool is without them. What `reveals`
+    secrets is asked for just these: its answer only loses those that a person registered. What `shows` the page as
+    people read it only loses what has a secret's shape: "Cookie: oatmeal" is a recipe there. An action that can bring a
+    snapshot along shows, too; what moves or waits does when it brings one. `places` tells, from the session and the
+    arguments, what a tool of a session touches beside pages: addresses, or domains as cookies have them; their rules
+    hold for it. `grave` tells of a tool that does no harm as a rule whether this call of it is sensitive. `alone` says
+    why it cannot be a step of a larger tool. `unlisted` arguments are left out of the list that a model pays for at
+    every start: its instructions name them once.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -234,9 +241,10 @@ def tool(
                 live=live,
                 opens=opens,
                 leaves=leaves,
+                revives=revives,
                 sensitive=frozenset(sensitive),
                 reveals=reveals,
-                shows=shows or "snapshot" in hints,
+                shows=shows or ("snapshot" in hints and access not in (Access.READ, Access.VISIT)),
                 progress_name=progress_name,
                 runner_name=runner_name,
                 url_names=tuple(p.name for p in parameters if hints[p.name] is Url or hints[p.name] == Url),
@@ -246,6 +254,7 @@ def tool(
                 alone=alone,
                 aliases=aliases,
                 synonyms=synonyms or {},
+                unlisted=unlisted,
             )
         )
         return handler

@@ -90,7 +90,8 @@ async def test_progress_is_reported(agent: Agent, site: PageServer) -> None:
     steps = [step("navigate", url=site.url("small.html")), step("click", target="#go")]
     answer = await agent.gate.call(Call("batch", {"steps": steps}, agent.caller, progress))
     assert not answer.failed
-    assert told == [(0, 2, "navigate"), (1, 2, "click")]
+    steps_told = [one for one in told if one[0] == int(one[0])]  # a step that lasts is told of in parts
+    assert steps_told == [(0, 2, "navigate"), (1, 2, "click")]
 
 
 @promise("A19")

@@ -1,6 +1,7 @@
 """Console: everything that scripts say, found by level, pattern and time."""
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -100,7 +101,7 @@ async def test_a_hint_of_the_browser_s_names_the_element(agent: Agent, site: Pag
     await agent.call("navigate", url=site.inline("<input type=password>"))
     await asyncio.wait_for(said.wait(), 10)
     (hint,) = await lines(agent, pattern="not contained in a form")
-    assert hint["text"].endswith(" input")
+    assert hint["text"].endswith(" <input>")
 
 
 async def test_filters(agent: Agent, site: PageServer) -> None:
@@ -189,3 +190,42 @@ async def test_a_page_that_comes_back_does_not_say_everything_again(agent: Agent
     await agent.js("console.log('and now'); return 0")
     texts = [line["text"] for line in (await agent.call("get_console_logs"))["lines"]]
     assert [text for text in texts if "once" in text or "now" in text] == ["once", texts[1], "and now"]
+
+
+async def test_equal_neighbours_are_folded(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<p>x</p>"))
+    await agent.js(
+        "for (let n = 0; n < 80; n++) console.warn('slow');\nconsole.log('a');\nconsole.warn('slow');\nreturn 0"
+    )
+    answer = await agent.ask("get_console_logs", limit=2)
+    assert answer.text.startswith("2 of 82 lines\n")
+    answer = await agent.ask("get_console_logs")
+    assert answer.text.startswith("82 of 82 lines\n")
+    assert [(one["text"], one.get("count")) for one in answer.data["lines"]] == [
+        ("slow", 80),
+        ("a", None),
+        ("slow", None),
+    ]
+    assert answer.text.count("slow") == 2
+    assert " x80\n" in answer.text
+
+
+async def test_news_fold_what_repeats(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<p>x</p>"))
+    said = await agent.text("evaluate_js", expression="for (let n = 0; n < 12; n++) console.error('bad'); return 0")
+    assert 'console error: "bad" x12' in said
+    assert said.count("bad") == 1
+
+
+async def test_an_action_s_own_error_is_told_however_many_came_before(agent: Agent, site: PageServer) -> None:
+    page = "<button onclick=\"console.error('of the button')\">Go</button>"
+    await agent.call("navigate", url=site.inline(page))
+    tab = tab_of(agent)
+    last = asyncio.Event()
+    tab.console.subscribe(lambda line: last.set() if line.text == "early 29" else None)
+    tab.channel.post("Runtime.evaluate", expression="for (let n = 0; n < 30; n++) console.error('early ' + n)")
+    await asyncio.wait_for(last.wait(), 10)
+    said = await agent.text("click", target="text=Go")
+    assert 'console error: "of the button"' in said
+    assert "more console errors: see get_console_logs" in said
+    assert len(re.findall("console error: ", said)) <= 8

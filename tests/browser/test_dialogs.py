@@ -102,10 +102,15 @@ async def test_no_dialog_to_handle(agent: Agent, site: PageServer) -> None:
 async def test_leaving_a_guarded_page(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("dialogs.html"))
     await agent.call("click", target="text=Guard leaving")
-    await fails(agent, "dialog_open", "navigate", url=site.url("small.html"))
+    refused = await agent.ask("navigate", url=site.url("small.html"))
+    assert refused.data["error"]["code"] == "dialog_open"
+    assert "\nit asks whether to leave the page\n" in refused.text
+    assert '""' not in refused.text
     await agent.call("handle_dialog", accept=False)
     assert await agent.js("document.title") == "Dialogs"
-    assert "beforeunload" in await agent.text("click", target="text=Leave")
+    assert "dialog: beforeunload, which asks whether to leave the page" in await agent.text(
+        "click", target="text=Leave"
+    )
     left = await agent.ask("handle_dialog", accept=True)
     assert left.data["url"] == site.url("small.html")
     assert await agent.js("document.title") == "Small"

@@ -1,6 +1,7 @@
 """The pointer: what can be pressed is pressed, what cannot says why."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -109,12 +110,83 @@ async def test_what_nobody_sees_cannot_be_clicked(agent: Agent, site: PageServer
 
 
 @promise("A09")
+async def test_what_lets_the_pointer_through_is_not_called_covered(agent: Agent, site: PageServer) -> None:
+    below = "<div style='position:fixed;inset:0'></div>"
+    page = f"{below}<button id=through style='position:relative;z-index:1;pointer-events:none'>Through</button>"
+    await agent.call("navigate", url=site.inline(page))
+    refused = await fails(agent, "not_actionable", "click", target="#through")
+    assert refused.details["reason"] == "pointerless"
+    assert "it takes no pointer (pointer-events: none): a press there goes to <" in refused.message
+    assert "covered" not in refused.message
+    seen = await look(agent)
+    assert re.search(r'button "Through" e\d+ pointerless', seen)
+    assert "covered" not in seen.partition("\n")[2]
+
+
+@promise("A09")
 async def test_a_covered_button_names_what_covers_it(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("covered.html"))
     refused = await fails(agent, "not_actionable", "click", target="#covered")
     assert refused.details["reason"] == "covered"
     assert "veil" in refused.message
     assert await agent.js("hits") == {}
+
+
+ROW = """<ul style="padding: 0"><li id=row style="display: flex; ROW">WORDS<button id=delete style="flex: 1">Delete</button>
+</li></ul><script>
+window.used = [];
+for (const one of document.querySelectorAll("[id]"))
+  one.addEventListener("click", (e) => used.push(e.currentTarget.id));
+</script>"""
+
+
+@promise("A09")
+@pytest.mark.parametrize("words", ["<span style='width: 5%'>Ann</span>", "<div><b>Ann</b> </div>"])
+async def test_a_row_is_pressed_at_its_own_words(agent: Agent, site: PageServer, words: str) -> None:
+    """Wherever in it they are, and however large its button is."""
+    await agent.call("navigate", url=site.inline(ROW.replace("WORDS", words)))
+    row = ref_in(await look(agent), "clickable")
+    await agent.call("click", target=row)
+    assert await agent.js("used") == ["row"]
+
+
+@promise("A09")
+@pytest.mark.parametrize(
+    "words",
+    ["<span style='width: 0; overflow: hidden'>Ann</span>", "<button id=open style='flex: 1'>Open</button>"],
+)
+async def test_a_row_that_its_buttons_fill_is_none_of_them(agent: Agent, site: PageServer, words: str) -> None:
+    await agent.call("navigate", url=site.inline(ROW.replace("WORDS", words)))
+    await look(agent)  # it tells who listens
+    refused = await fails(agent, "not_actionable", "click", target="#row")
+    assert refused.details["reason"] == "covered"
+    assert "<button" in refused.message
+    assert await agent.js("used") == []
+
+
+@promise("A09")
+@pytest.mark.parametrize(
+    ("html", "used"),
+    [
+        ("<div id=box><a id=inner href=#x style='display: block'>Go</a></div>", "inner"),  # no row
+        (
+            "<b id=box tabindex=0 style='display: inline-flex'><input id=inner type=checkbox style='margin: 0'></b>",
+            "inner",
+        ),  # its dress
+        ("<label id=box>words<input id=inner type=checkbox style='position: absolute; inset: 0'></label>", "inner"),
+        (
+            "<div id=box tabindex=0 style='position: relative'>words"
+            "<a id=inner href=#x style='position: absolute; inset: 0'></a></div>",
+            "inner",
+        ),
+        ("<div id=box tabindex=0 style='width: 200px'><b id=inner style='cursor: pointer'>x</b></div>", "box"),
+    ],
+)
+async def test_a_box_is_pressed_by_what_fills_it(agent: Agent, site: PageServer, html: str, used: str) -> None:
+    record = "<script>addEventListener('click', (e) => { window.used = e.target.id })</script>"
+    await agent.call("navigate", url=site.inline(html + record))
+    await agent.call("click", target="#box")
+    assert await agent.js("used") == used
 
 
 @promise("A09")
@@ -333,3 +405,25 @@ async def test_what_has_no_role_is_called_as_in_the_snapshot(agent: Agent, site:
     assert (await agent.text("drag", target="#b", to="#c")).startswith(
         'dragged draggable "Item" onto element "Drop here"'
     )
+
+
+@promise("A09")
+@pytest.mark.parametrize("count", [1, 2])
+async def test_what_a_press_hit_instead_is_told(agent: Agent, site: PageServer, count: int) -> None:
+    """Hovering moves the button away from under the pointer: nobody can know before."""
+    page = """<main id=floor onclick="window.hit = 'floor'"><button id=go onclick="window.hit = 'go'"
+        onmouseenter="this.style.marginLeft = '300px'">Go</button></main>"""
+    await agent.call("navigate", url=site.inline(page))
+    said = await agent.text("click", target="#go", count=count)
+    assert 'landed on <main id="floor">' in said
+    assert await agent.js("hit") == "floor"
+
+
+@promise("A09")
+async def test_a_press_that_hits_is_told_as_it_is(agent: Agent, site: PageServer) -> None:
+    """Also where the press itself puts something over it, and inside what it is aimed at."""
+    page = """<button id=open onmousedown="veil.hidden = false"><b>Open</b></button>
+        <div id=veil hidden style="position: fixed; inset: 0"></div><label>Name <input></label>"""
+    await agent.call("navigate", url=site.inline(page))
+    assert await agent.text("click", target="text=Name") == 'clicked textbox "Name"'
+    assert await agent.text("click", target="#open") == 'clicked button "Open"'

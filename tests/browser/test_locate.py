@@ -1,5 +1,9 @@
 """Targets: refs, CSS, text, roles, XPath, alternatives."""
 
+import re
+import time
+from typing import Any
+
 import pytest
 
 from tests.browser.looking import fails, put, ref
@@ -105,6 +109,18 @@ async def test_text_is_found_beside_a_script_that_says_the_same(agent: Agent, si
         assert await agent.js("used") == used
 
 
+@promise("C06", "A05")
+async def test_a_text_is_found_in_a_large_page_in_time(agent: Agent, site: PageServer) -> None:
+    """A style far down must not make everything around it be read again and again (M: 8 s before, 0.4 s now)."""
+    deep = "<div>" * 20 + "<div id=rows></div><style>.x { color: red }</style>" + "</div>" * 20
+    script = """<script>rows.innerHTML = Array.from({length: 20000}, (_, i) =>
+        `<div><span>Row ${i}.</span> <i>some text</i></div>`).join('')</script>"""
+    await agent.call("navigate", url=site.inline(deep + script))
+    began = time.monotonic()
+    await agent.call("click", target="text=Row 777.")
+    assert time.monotonic() - began < 4
+
+
 @promise("C08")
 async def test_nothing_found_offers_what_is_near(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("table.html"))
@@ -134,9 +150,61 @@ async def test_a_ref_that_was_never_given(agent: Agent, site: PageServer) -> Non
 @promise("C06")
 async def test_several_matches_are_told(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("table.html"))
-    said = await agent.text("click", target="text=Edit")
-    assert "first of 10 matches" in said
-    assert await agent.js("hits") == {"0:edit": 1}
+    said = await agent.text("click", target="table button")
+    assert "first of 30 matches" in said
+    assert await agent.js("hits") == {"0:select": 1}
+
+
+@promise("C06", "C08")
+@pytest.mark.parametrize("target", ["text=Edit", 'role=button[name="Edit"]', ["text=No such thing", "text=Edit"]])
+async def test_who_acts_has_to_say_which(agent: Agent, site: PageServer, target: str | list[str]) -> None:
+    """By a name that ten things have, nothing is done; each of them is told with what stands around it."""
+    await agent.call("navigate", url=site.url("table.html"))
+    answer = await agent.ask("click", target=target)
+    error = answer.data["error"]
+    assert error["code"] == "ambiguous"
+    assert await agent.js("hits") == {}
+    lines = error["details"]["candidates"]
+    assert len(lines) == 10
+    third = next(line for line in lines if re.fullmatch(r'button "Edit" e\d+ in "Linus . Dev .*"', line))
+    assert third in answer.text
+    await agent.call("click", target=re.search(r"e\d+", third)[0])  # pyright: ignore[reportOptionalSubscript]
+    assert await agent.js("hits") == {"2:edit": 1}
+
+
+@promise("C06")
+async def test_an_alternative_that_means_one_thing_is_used(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("table.html"))
+    await agent.call("click", target=["text=Edit", "tbody tr:nth-child(2) button:nth-of-type(2)"])
+    assert await agent.js("hits") == {"1:edit": 1}
+
+
+@promise("C06")
+async def test_one_of_them_in_sight_or_links_to_one_place_are_no_question(agent: Agent, site: PageServer) -> None:
+    page = """<a href="#cart"><b>Cart</b></a> <button hidden>Save</button><button onclick="window.saved = 1">Save</button>
+        <footer><a href="#cart">Cart</a> <a href="#help">Help</a> <a href="#other">Help</a></footer>"""
+    await agent.call("navigate", url=site.inline(page))
+    await agent.call("click", target="text=Cart")
+    assert await agent.js("location.hash") == "#cart"
+    await agent.call("click", target="text=Save")
+    assert await agent.js("saved") == 1
+    await fails(agent, "ambiguous", "click", target="text=Help")
+
+
+@promise("C06")
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("get_page_text", {}),
+        ("screenshot", {}),
+        ("get_dom_context", {}),
+        ("scroll_into_view", {}),
+        ("wait_for", {"timeout_ms": 2000}),
+    ],
+)
+async def test_who_only_looks_gets_the_first(agent: Agent, site: PageServer, tool: str, args: dict[str, Any]) -> None:
+    await agent.call("navigate", url=site.url("table.html"))
+    await agent.call(tool, target="text=Edit", **args)
 
 
 @promise("C06")

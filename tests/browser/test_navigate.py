@@ -86,12 +86,40 @@ async def test_an_empty_address_is_refused_before_anything_happens(agent: Agent)
 
 @promise("A08")
 async def test_a_page_that_never_comes_ends_with_the_deadline(agent: Agent, site: PageServer) -> None:
+    await agent.call("get_current_url")  # to open a session takes time of its own
     with pytest.raises(Failure) as late:
         await agent.call("navigate", url=site.url("hang"), timeout_ms=400)
     assert late.value.code == "timeout"
     assert late.value.message.endswith("and was given up; the tab is still at about:blank")
     assert late.value.suggestions == ["try a longer timeout_ms"]
     assert (await agent.call("navigate", url=site.url("small.html")))["title"] == "Small"
+
+
+@promise("A08", "A21")
+@pytest.mark.parametrize("origin", ["same", "other"])
+async def test_a_step_back_may_be_one_of_a_frame(agent: Agent, site: PageServer, origin: str) -> None:
+    inner = site.inline("<a href='?two'>on</a>") if origin == "same" else f"{site.other_origin}/frame.html"
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("navigate", url=site.inline(f"<iframe name=inner src='{inner}'></iframe>"))
+    page = tab_of(agent).document
+    await agent.call("switch_frame", frame="inner")
+    await agent.js("new Promise(done => { location.hash = 'two'; setTimeout(done, 0) })")
+    back = await agent.call("go_back", timeout_ms=5000)
+    assert tab_of(agent).document is page, back
+    assert not next(one for one in tab_of(agent).frames if one.name == "inner").url.endswith("#two")
+    await agent.call("go_back", timeout_ms=5000)
+    assert tab_of(agent).url == site.url("small.html")
+
+
+@promise("A08")
+async def test_a_reload_that_is_given_up_does_not_come_later(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("slow?ms=1500"))
+    before = tab_of(agent).document
+    late = await fails(agent, "timeout", "reload", timeout_ms=600)
+    assert "was given up; the tab is still at" in late.message
+    # Longer than the server takes to answer what was given up.
+    await agent.call("evaluate_js", expression="fetch('/slow?ms=1600').then(() => 0)")
+    assert tab_of(agent).document is before
 
 
 def response_of(tab: Tab, url: str) -> asyncio.Event:
@@ -146,6 +174,21 @@ async def test_what_is_given_up_does_not_come_after_a_page_that_was_about_to(age
     (given_up,) = [one for one in tab.network.requests() if one.url == site.url("hang")]
     assert given_up.failure == "canceled"
     assert "Slow page" in await agent.text("get_page_state")
+
+
+@promise("A08")
+async def test_a_page_that_is_stopped_half_way_leaves_no_request_open(agent: Agent, site: PageServer) -> None:
+    """Chrome does not tell how its own request ended; who waits for an idle network would wait for ever."""
+    await agent.call("navigate", url=site.url("small.html"))
+    tab = tab_of(agent)
+    tab.channel.post("Page.navigate", url=site.url("half"))
+    assert await tab.signal.until(lambda: tab.url == site.url("half"), 5)
+    tab.channel.post("Page.stopLoading")
+    assert await tab.signal.until(lambda: not tab.network.in_flight(), 5)
+    request = tab.network.by_loader(tab.document.loader_id)
+    assert request
+    assert request.failure
+    await agent.call("wait_for", idle=True)
 
 
 @promise("A08")

@@ -168,6 +168,26 @@ async def test_server_sent_events(agent: Agent, site: PageServer) -> None:
     assert frames[0]["kind"] == "tick"
 
 
+async def test_events_of_a_stream_that_script_reads(agent: Agent, site: PageServer) -> None:
+    """As chats do: with fetch, because EventSource cannot send anything."""
+    await agent.call("navigate", url=site.inline("<p>x</p>"))
+    await agent.js(
+        """const answer = await fetch("/sse?count=4&ms=20", { method: "POST", body: "hello" });
+        const reader = answer.body.getReader();
+        globalThis.rest = (async () => { while (!(await reader.read()).done); })();
+        return 0"""
+    )
+    (stream,) = (await agent.call("get_network_log", url_pattern="/sse"))["requests"]
+    assert "frames" in await detail(agent, stream, part="frames")  # and while it goes on
+    await agent.js("await rest; return 0")
+    await agent.call("wait_for", idle=True)
+    frames = (await detail(agent, stream, part="frames"))["frames"]
+    assert [(one["kind"], json.loads(one["data"])["n"]) for one in frames] == [("tick", n) for n in (1, 2, 3, 4)]
+    assert 'received tick: {"n": 4}' in await agent.text("get_network_request", id=stream["id"])
+    whole = await detail(agent, stream)
+    assert whole["response_body"].count("event: tick") == 4  # the page had it all, too
+
+
 @promise("A01")
 async def test_requests_of_a_frame_of_another_origin(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))

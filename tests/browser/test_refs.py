@@ -4,7 +4,7 @@ import pytest
 
 from pilothouse.browser import refs as refs_module
 from pilothouse.browser.locate import locate
-from pilothouse.browser.refs import Refs
+from pilothouse.browser.refs import Numbers, Refs
 from tests.browser.looking import fails, put, ref
 from tests.hostile.conftest import tab_of
 from tests.house import Agent
@@ -29,7 +29,11 @@ async def rows(agent: Agent, site: PageServer) -> str:
     [
         "one.remove()",
         "one.remove(); list.append(document.createElement('p'))",
+        "one.remove(); list.append(Object.assign(document.createElement('p'), { textContent: 'Untitled' }))",  # as before
         "list.innerHTML = two.outerHTML",
+        "list.innerHTML = two.outerHTML + 'Untitled'",  # the same words, but one less of them can be pressed
+        "list.innerHTML = list.innerHTML",  # two that could be it
+        "list.outerHTML = list.outerHTML",
     ],
 )
 async def test_the_ref_of_a_removed_row_is_not_the_next_row(agent: Agent, site: PageServer, change: str) -> None:
@@ -86,7 +90,7 @@ async def test_what_is_shown_in_its_place_for_another_is_not_its_twin(
 
 def test_the_oldest_of_too_many_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refs_module, "MAX_REFS", 3)
-    refs = Refs()
+    refs = Refs(Numbers())
     assert [refs.number("w", n) for n in range(1, 6)] == ["e1", "e2", "e3", "e4", "e5"]
     assert refs.place("e2") is None
     assert refs.issued("e2")
@@ -94,3 +98,40 @@ def test_the_oldest_of_too_many_are_stale(monkeypatch: pytest.MonkeyPatch) -> No
     assert refs.number("w", 1) == "e6"
     refs.forget("w")
     assert refs.place("e6") is None
+
+
+def test_numbers_of_a_forgotten_document_are_never_given_again() -> None:
+    refs = Refs(Numbers())
+    gone = [refs.number("left", local) for local in range(1, 6)]
+    refs.forget("left")
+    assert [refs.place(one) for one in gone] == [None] * 5
+    assert not {refs.number("next", local) for local in range(1, 6)} & set(gone)
+    assert all(refs.issued(one) for one in gone)
+
+
+async def test_a_page_that_is_loaded_again_has_other_numbers(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    before = await ref(agent, 'button "Go"')
+    tab_of(agent).frames.lose(tab_of(agent).channel)  # the browser has forgotten the document, as it does in time
+    await agent.call("reload")
+    after = await ref(agent, 'button "Go"')
+    assert int(after[1:]) > int(before[1:])
+    await fails(agent, "stale_ref", "click", target=before)
+    await agent.call("click", target=after)
+    assert await agent.js("clicks") == 1
+
+
+async def test_a_ref_of_another_tab_presses_nothing_in_this_one(agent: Agent, site: PageServer) -> None:
+    """Whether that tab is open, or was closed before anybody heard of it."""
+    page = "<button onclick='window.hit = 1'>{}</button>"
+    await agent.call("navigate", url=site.inline(page.format("First")))
+    first = await ref(agent, 'button "First"')
+    second = await agent.call("new_tab", url=site.inline(page.format("Second")))
+    there = await ref(agent, 'button "Second"')
+    assert there != first
+    await fails(agent, "not_found", "click", target=first)
+    await agent.call("close_tab", tab=second["tab"])
+    await fails(agent, "stale_ref", "click", target=there)
+    assert await agent.js("window.hit || 0") == 0
+    await agent.call("click", target=first)
+    assert await agent.js("hit") == 1

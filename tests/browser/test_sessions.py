@@ -1,7 +1,7 @@
 """Sessions: they end when they must, a call's deadline covers its browser's start, and nothing grows for ever."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +15,7 @@ from pilothouse.browser.intercept import Intercept
 from pilothouse.browser.session import Options
 from pilothouse.browser.sessions import OwnSessions, Sessions
 from pilothouse.browser.terms import Terms
+from pilothouse.call import Caller
 from pilothouse.errors import Failure
 from tests.house import Agent, House
 from tests.processes import ENGINE
@@ -227,6 +228,23 @@ async def test_the_option_of_a_session_is_no_deadline_of_its_opening(agent: Agen
 def ended(downloads: Downloads, n: int, state: str) -> None:
     downloads.begin({"guid": f"g{n}", "suggestedFilename": "f", "url": "u"}, "t1")
     downloads.move({"guid": f"g{n}", "state": state, "receivedBytes": 10, "totalBytes": 10})
+
+
+@promise("B05")
+async def test_the_session_of_another_caller_is_not_to_be_found(agent: Agent, house: House) -> None:
+    ident = (await agent.call("open_session"))["session"]
+    async with house.agent() as other:
+        assert (await other.call("list_sessions"))["sessions"] == []
+        for tool in ("list_tabs", "get_page_state", "close_session", "get_cookies"):
+            with pytest.raises(Failure) as refused:
+                await other.call(tool, session=ident)
+            assert refused.value.code == "not_found"
+        looks: list[Callable[[Caller, str], object]] = [house.gate.events, house.gate.folder, house.gate.session_id]
+        for look in looks:
+            assert look(agent.caller, ident) is not None
+            with pytest.raises(Failure, match="session"):
+                look(other.caller, ident)
+    assert [one["session"] for one in (await agent.call("list_sessions"))["sessions"]] == [ident]
 
 
 @promise("A19")

@@ -39,6 +39,27 @@ async def test_a_timer(agent: Agent, site: PageServer, delay: int) -> None:
     assert "Late news" in await look(agent)
 
 
+BURN = "const burn = (ms) => { const end = performance.now() + ms; while (performance.now() < end); };"
+
+
+@pytest.mark.parametrize(
+    "pressed",
+    [
+        # Longer than a window and its grace together: of the time after the press nothing is left for the timer.
+        "() => setTimeout(() => { burn(700); setTimeout(() => { late.textContent = 'Late news' }, 60) })",
+        # The timer is in time, and what it draws comes two frames later.
+        "() => setTimeout(() => { burn(60); const draw = requestAnimationFrame;"
+        " draw(() => draw(() => { late.textContent = 'Late news' })) }, 70)",
+    ],
+    ids=["a timer", "a frame"],
+)
+async def test_what_a_busy_page_owes(agent: Agent, site: PageServer, pressed: str) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js(f"{BURN} go.onclick = {pressed}; return 0")
+    await agent.call("click", target="#go")
+    assert "Late news" in await look(agent)
+
+
 async def test_updates_after_a_fetch_are_complete(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("todo.html?store=1"))
     for task in ("Milk", "Bread"):

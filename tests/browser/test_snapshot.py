@@ -1,15 +1,12 @@
 """The page as text: complete, within its budget, with refs that stay."""
 
 import re
-import time
 
 import pytest
 
 from bench.tokens import count_tokens
-from pilothouse.browser import snapshot
 from pilothouse.browser.budget import paged
 from pilothouse.browser.snapshot import tokens
-from pilothouse.browser.tab import Seen
 from tests.browser.looking import REF, fails, look, put, ref, ref_in
 from tests.house import Agent
 from tests.promises import promise
@@ -101,8 +98,8 @@ async def test_a_page_out_of_order_is_the_same_page(agent: Agent, site: PageServ
     at_once = await look(agent, page=3)
     in_order = [await look(agent, page=page) for page in (1, 2, 3)]
     assert at_once == in_order[2]
-    failure = await fails(agent, "bad_request", "get_page_state", page=500)
-    assert "read page 4 before" in failure.message
+    failure = await fails(agent, "not_found", "get_page_state", page=500)
+    assert "there are only" in failure.message
 
 
 @promise("A12")
@@ -380,39 +377,6 @@ async def test_surrogates_and_invisible_characters(agent: Agent, site: PageServe
         assert not re.search("[\u200b\u202e\u0007\u001b\U000e0041]", text)
 
 
-@promise("A13")
-@pytest.mark.parametrize(("kinds", "count"), [(5000, 5000), (3, 5000), (3, 1000), (3, 310)])
-def test_a_difference_never_takes_long(kinds: int, count: int) -> None:
-    """Repeating lines are what the matcher is slow with."""
-    seen = Seen()
-    seen.lines = [f"row {n % kinds}" for n in range(count)]
-    began = time.process_time()
-    snapshot._difference(seen, [f"row {n * n % kinds} new" if n % 2 else f"row {n * n % kinds}" for n in range(count)])
-    assert time.process_time() - began < 0.5
-
-
-@promise("A13")
-def test_a_small_change_of_a_long_page_is_a_small_difference() -> None:
-    seen = Seen()
-    seen.lines = [f"row {n % 7}" for n in range(5000)]
-    lines = [*seen.lines[:2000], "fresh", *seen.lines[2001:]]
-    assert snapshot._difference(seen, lines) == [f"- row {2000 % 7}", "+ fresh"]
-    assert snapshot._difference(seen, [*seen.lines, "last"]) == ["+ last"]
-    assert snapshot._difference(seen, seen.lines[:-1]) == [f"- row {4999 % 7}"]
-    assert snapshot._difference(seen, list(seen.lines)) == []
-
-
-@promise("A13")
-def test_why_a_page_is_shown_whole() -> None:
-    seen = Seen()
-    assert snapshot._difference(seen, ["anything"]) == ""
-    seen.lines = [f"what was there before, line {n}" for n in range(8)]
-    assert snapshot._difference(seen, ["all that is there now"]) == snapshot.SHORTER
-    now = [f"what is there now, and stays {n}" for n in range(20)]
-    seen.lines = [*(f"before {n}" for n in range(10)), *now[10:]]
-    assert snapshot._difference(seen, now) == snapshot.WHOLE
-
-
 @promise("A12", "C08")
 async def test_who_finds_nothing_is_told_what_comes_near(agent: Agent, site: PageServer) -> None:
     html = '<h1>Shop</h1><button>Place order</button><a href=/x>Terms</a><p>He said "hello"</p>'
@@ -522,3 +486,62 @@ async def test_quoted_text_is_unambiguous(agent: Agent, site: PageServer) -> Non
     for text, line in {'say "hi"': r'"say \"hi\""', "C:\\temp": r'"C:\temp"', "ends\\": r'"ends\\"'}.items():
         await put(agent, f"<p>{text}</p>")
         assert line in await look(agent)
+
+
+COMBOBOX = """<label>Fruit <input id=fruit role=combobox aria-expanded=true aria-controls=list></label>
+<ul id=list role=listbox>
+  <li role=option id=o1>Apple</li><li role=option id=o2>Pear</li><li role=option id=o3>Plum</li>
+</ul>
+<script>
+  let at = 0;
+  fruit.onkeydown = ({ key }) => {
+    if (key === "ArrowDown") fruit.setAttribute("aria-activedescendant", `o${at = Math.min(at + 1, 3)}`);
+    if (key === "Escape") fruit.removeAttribute("aria-activedescendant");
+  };
+</script>"""
+
+
+@promise("A12", "C07")
+async def test_the_active_option_is_marked_and_told_when_a_key_moves_it(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(COMBOBOX))
+    await agent.call("click", target="#fruit")
+    assert " active" not in await look(agent)
+    assert await agent.text("press_key", key="ArrowDown") == 'pressed ArrowDown (active: option "Apple")'
+    seen = await look(agent)
+    assert re.search(r'option "Apple" e\d+ active$', seen, re.MULTILINE)
+    assert seen.count(" active") == 1
+    told = await agent.text("press_key", key="ArrowDown", count=2, snapshot="diff")
+    assert 'active: option "Plum"' in told
+    assert re.search(r'\+ +option "Plum" e\d+ active$', told, re.MULTILINE)
+    assert await agent.text("press_key", key="ArrowDown") == "pressed ArrowDown"  # it is the last
+    await agent.call("press_key", key="Escape")
+    assert " active" not in await look(agent)
+
+
+@promise("A12")
+async def test_the_active_cell_of_a_grid_and_item_of_a_tree_are_marked(agent: Agent, site: PageServer) -> None:
+    cells = "".join(f"<div role=gridcell id=c{n}>Day {n}</div>" for n in range(3))
+    grid = f"<div role=grid id=grid tabindex=0 aria-activedescendant=c1><div role=row>{cells}</div></div>"
+    items = "<div role=treeitem id=t1>Files</div><div role=treeitem id=t2>Music</div>"
+    tree = f"<div role=tree id=tree tabindex=0 aria-activedescendant=t2>{items}</div>"
+    await agent.call("navigate", url=site.inline(grid + tree))
+    assert " active" not in await look(agent)  # nothing has the focus
+    await agent.js("grid.focus(); return 0")
+    seen = await look(agent)
+    assert re.search(r'"Day 1"[^|]* active', seen)
+    assert seen.count(" active") == 1
+    await agent.js("tree.focus(); return 0")
+    assert re.search(r'treeitem "Music" e\d+ active', await look(agent))
+
+
+@promise("A12", "C08")
+async def test_who_asks_for_a_page_too_many_is_told_how_many_there_are(agent: Agent, site: PageServer) -> None:
+    html = "".join(f"<p>Line {n} of a page that is long enough for two</p>" for n in range(30))
+    await agent.call("navigate", url=site.inline(html))
+    assert "page=2" in await look(agent, budget=400)
+    for page in (5, 1000):
+        refused = await fails(agent, "not_found", "get_page_state", page=page, budget=400)
+        assert re.match(r"there are only [2-4] pages, and everything has been shown", refused.message)
+    await agent.call("navigate", url=site.inline("<p>Short</p>"))
+    refused = await fails(agent, "not_found", "get_page_state", page=2)
+    assert refused.message.startswith("there is only 1 page")

@@ -8,6 +8,7 @@ import pytest
 from pilothouse.browser import stuck
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
+from pilothouse.browser.world import source
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -83,3 +84,18 @@ async def test_of_two_sessions_neither_is_meant(agent: Agent, site: PageServer, 
     assert asked == []
     agent.gate.foresee(agent.caller, "navigate", first.id)
     assert asked == [tab.channel.id]
+
+
+@promise("A06")
+async def test_the_walker_that_was_broken_off_on_its_way_in_comes_again(agent: Agent, site: PageServer) -> None:
+    """Whatever had run of it by then."""
+    _, tab = await at_home(agent, site)
+    made = await tab.channel.send("Page.createIsolatedWorld", frameId=tab.target_id, worldName="another")
+    context = {"contextId": made["executionContextId"]}
+    last = "Object.defineProperty(globalThis"
+    broken = source().replace(last, f"throw new Error('broken off'); {last}")
+    for script, fails in ((broken, True), (source(), False)):
+        reply = await tab.channel.send("Runtime.evaluate", expression=script, **context)
+        assert ("exceptionDetails" in reply) == fails
+    there = await tab.channel.send("Runtime.evaluate", expression="typeof ph.snapshot", **context)
+    assert there["result"]["value"] == "function"

@@ -1,11 +1,13 @@
 """Tabs: the current one moves only when told to."""
 
 import asyncio
+import time
 
 import pytest
 
+from pilothouse.browser.screencast import Frame, Screencasts
 from tests.browser.looking import fails
-from tests.house import Agent
+from tests.house import Agent, House
 from tests.promises import promise
 from tests.server import PageServer
 
@@ -168,3 +170,72 @@ async def test_the_browser_does_not_try_a_dead_page_again_by_itself(agent: Agent
     (tab,) = session.tabs
     shown = tab.document
     assert not await tab.signal.until(lambda: tab.route.navigating or tab.document is not shown, 3)
+
+
+SOON_S = 5.0  # a tab that does not draw takes 15 s for a picture, if it comes, and 7 for a drag
+
+
+async def draws(agent: Agent, site: PageServer, tab: str) -> None:
+    """Pictures, the pointer and a finger all wait for the browser to draw."""
+    for page in (site.url("drag.html"), site.url("drag.html", other=True)):  # of another site: in another process
+        await agent.call("navigate", url=page, tab=tab)
+        for _ in range(2):
+            began = time.monotonic()
+            assert (await agent.ask("screenshot", tab=tab)).images
+            await agent.call("drag", target="#handle", dx=20, tab=tab)
+            await agent.call("tap", target="#handle", tab=tab)
+            assert time.monotonic() - began < SOON_S
+
+
+@promise("A09", "A15")
+async def test_a_new_tab_draws_behind_the_first(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    tab = (await agent.call("new_tab"))["tab"]
+    await draws(agent, site, tab)
+    await draws(agent, site, "t1")
+
+
+@promise("A09", "A15")
+@pytest.mark.parametrize("opener", ['text="Open window"', 'text="Open without opener"'])
+async def test_a_page_draws_behind_the_tab_that_it_opened(agent: Agent, site: PageServer, opener: str) -> None:
+    await agent.call("navigate", url=site.url("popup.html"))
+    await agent.call("click", target=opener)
+    opened = (await agent.call("wait_for_new_tab"))["tab"]
+    await draws(agent, site, "t1")
+    await draws(agent, site, opened)
+
+
+@promise("A09", "F07")
+async def test_a_tab_draws_when_nobody_watches_it_any_more(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    name = (await agent.call("new_tab", url=site.url("small.html")))["tab"]
+    (session,) = agent.gate.own(agent.caller).all()
+    shown: list[Frame] = []
+    came = asyncio.Event()
+
+    def show(frame: Frame) -> None:
+        shown.append(frame)
+        came.set()
+
+    viewer = await Screencasts().join(await session.tab(name), show, session.context.unwatched)
+    await asyncio.wait_for(came.wait(), 10)
+    viewer.leave()
+    assert min(len(frame.data) for frame in shown) > 1000, "a frame that only keeps it drawing"
+    await draws(agent, site, name)
+
+
+@promise("A09", "B02")
+async def test_a_tab_draws_beside_those_of_another_session_of_the_profile(house: House, site: PageServer) -> None:
+    async with house.agent() as one, house.agent() as other:
+        profile = (await one.call("create_profile", name="Drawn"))["profile"]["id"]
+        try:
+            for agent in (one, other):
+                await agent.call("open_session", browser="profile", profile=profile)
+                await agent.call("navigate", url=site.url("small.html"))
+            for agent in (one, other):
+                await draws(agent, site, "t1")
+        finally:
+            for agent in (one, other):
+                await agent.leave()
+            await one.call("kill_browser", profile=profile)
+            await one.call("delete_profile", profile=profile)

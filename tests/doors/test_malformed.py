@@ -1,9 +1,11 @@
 """Whatever a client sends, it is answered: the right error, on both wires, and the connection goes on."""
 
 import asyncio
+import contextlib
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import httpx2
 import pytest
@@ -57,26 +59,158 @@ CASES: dict[str, tuple[bytes, int, Any]] = {
     "500 deep": (DEEP % (b"[" * 500 + b"]" * 500), -32600, 7),
     "150 deep": (DEEP % (b'{"a":' * 150 + b"1" + b"}" * 150), -32600, 7),
 }
-ALL = pytest.mark.parametrize("case", CASES)
 
 
-@ALL
-async def test_the_local_door_answers(local: Path, case: str) -> None:
+class Asks(Protocol):
+    async def __call__(self, raw: bytes, /) -> dict[str, Any]: ...
+
+
+@pytest.fixture(params=["2025-11-25", MODERN])
+def era(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(params=["stdio", "http"])
+async def wire(request: pytest.FixtureRequest, era: str, local: Path, url: str) -> AsyncIterator[Asks]:
+    """Sends bytes as they are, on a connection that is ready for calls, and gives back what was answered."""
+    if request.param == "stdio":
+        async with line(local) as opened:
+            await opened.initialize()
+            yield opened.ask
+            assert "result" in await opened.call("ping", id="after")  # the line goes on
+        return
+    async with httpx2.AsyncClient(headers=HEADERS, timeout=10) as http:
+        headers = await handshake(http, url) if era == "2025-11-25" else {}
+
+        async def ask(raw: bytes) -> dict[str, Any]:
+            return answered(await http.post(f"{url}/mcp", content=raw, headers=headers or named(raw)))
+
+        yield ask
+
+
+async def handshake(http: httpx2.AsyncClient, url: str) -> dict[str, str]:
+    """The headers of a session of the older generation."""
+    opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+    session = (await http.post(f"{url}/mcp", json=opening)).headers["mcp-session-id"]
+    headers = {"mcp-session-id": session, "mcp-protocol-version": "2025-11-25"}
+    await http.post(f"{url}/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers)
+    return headers
+
+
+def named(raw: bytes) -> dict[str, str]:
+    """The headers by which the newer generation repeats what a message says, as far as it says it."""
+    said: dict[str, Any] = {"mcp-protocol-version": MODERN}
+    with contextlib.suppress(ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        message = json.loads(raw.decode())
+        said["mcp-method"] = message["method"]
+        said["mcp-name"] = message["params"].get("name", message["params"].get("uri"))
+    return {name: value for name, value in said.items() if isinstance(value, str) and value.isprintable()}
+
+
+def answered(reply: httpx2.Response) -> dict[str, Any]:
+    events = [one.removeprefix("data: ") for one in reply.text.splitlines() if one.startswith("data: {")]
+    return json.loads(events[-1] if events else reply.text)
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_what_is_no_message_is_answered(wire: Asks, era: str, case: str) -> None:
     raw, code, ident = CASES[case]
-    async with line(local) as opened:
-        reply = await opened.ask(raw)
-        assert (reply["error"]["code"], reply["id"]) == (code, ident), reply
-        await opened.initialize()
+    reply = await wire(raw)
+    assert (reply["error"]["code"], reply["id"]) == (code, ident), reply
+    assert len(reply["error"]["message"]) > 10
 
 
-@ALL
-@pytest.mark.parametrize("version", ["2025-11-25", MODERN])
-async def test_the_http_door_answers(url: str, case: str, version: str) -> None:
-    raw, code, ident = CASES[case]
-    async with httpx2.AsyncClient(headers={**HEADERS, "MCP-Protocol-Version": version}) as http:
-        reply = await http.post(f"{url}/mcp", content=raw)
-        assert reply.status_code == 400
-        assert (reply.json()["error"]["code"], reply.json()["id"]) == (code, ident)
+ECHO = {"name": "fake_echo", "arguments": {"text": "a"}}
+# A method, what it is sent, the code, and a part of what is told: the field that is wrong.
+SHAPES: dict[str, tuple[str, Any, int, str]] = {
+    "name missing": ("tools/call", {}, -32602, '"params.name" is missing'),
+    "name null": ("tools/call", {"name": None}, -32602, '"params.name" must be a string'),
+    "arguments a list": ("tools/call", {**ECHO, "arguments": [1]}, -32602, '"params.arguments" must be an object'),
+    "arguments a string": ("tools/call", {**ECHO, "arguments": "x"}, -32602, '"params.arguments" must be an object'),
+    "arguments a number": ("tools/call", {**ECHO, "arguments": 5}, -32602, '"params.arguments" must be an object'),
+    "an unknown tool": ("tools/call", {"name": "fake_ecko"}, -32602, "did you mean fake_echo"),
+    "a name that is too long": ("tools/call", {"name": "x" * 10_000}, -32602, "at most 128 characters"),
+    "an empty name": ("tools/call", {"name": ""}, -32602, "no tool called ''"),
+    "meta a list": ("tools/call", {**ECHO, "_meta": [1]}, -32602, '"params._meta" must be an object'),
+    "meta a string": ("tools/call", {**ECHO, "_meta": "x"}, -32602, '"params._meta" must be an object'),
+    "a token of the wrong type": (
+        "tools/call",
+        {**ECHO, "_meta": {"progressToken": {}}},
+        -32602,
+        "_meta.progressToken",
+    ),
+    "a token that is true": ("tools/call", {**ECHO, "_meta": {"progressToken": True}}, -32602, "_meta.progressToken"),
+    "a token that is null": ("tools/call", {**ECHO, "_meta": {"progressToken": None}}, -32602, "_meta.progressToken"),
+    "answers a number": ("tools/call", {**ECHO, "inputResponses": 5}, -32602, '"params.inputResponses" must be an obj'),
+    "a forged state": ("tools/call", {**ECHO, "requestState": "forged"}, -32602, "requestState"),
+    "a state of the wrong type": ("tools/call", {**ECHO, "requestState": 5}, -32602, "requestState"),
+    "a cursor of the wrong type": ("tools/list", {"cursor": 5}, -32602, '"params.cursor" must be a string'),
+    "a cursor of nobody's": ("tools/list", {"cursor": "x"}, -32602, '"params.cursor" is none of ours'),
+    "no address": ("resources/read", {}, -32602, '"params.uri" is missing'),
+    "a completion of nothing": ("completion/complete", {}, -32602, '"params.argument" is missing; "params.ref" is mis'),
+    "an unknown method": ("tools/destroy", {}, -32601, "not found"),
+    "an empty method": ("", {}, -32601, "not found"),
+}
+
+
+def enveloped(params: Any, era: str) -> Any:
+    meta = params.get("_meta", {})
+    return {**params, "_meta": {**ENVELOPE, **meta}} if era == MODERN and isinstance(meta, dict) else params
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_a_request_of_the_wrong_shape_is_told_which_field_is_wrong(wire: Asks, era: str, shape: str) -> None:
+    method, params, code, told = SHAPES[shape]
+    reply = await wire(request(method=method, params=enveloped(params, era)))
+    assert (reply["error"]["code"], reply["id"]) == (code, 7), reply
+    assert told in reply["error"]["message"], reply
+    assert len(json.dumps(reply)) < 2000
+
+
+@pytest.mark.parametrize("wire", ["stdio"], indirect=True)
+@pytest.mark.parametrize("name", [5, ["a"], {"a": 1}])
+async def test_a_name_of_the_wrong_type_is_told(wire: Asks, era: str, name: Any) -> None:
+    """Over HTTP, in the newer generation, it differs from its header first of all."""
+    reply = await wire(request(method="tools/call", params=enveloped({"name": name}, era)))
+    assert reply["error"]["message"] == 'tools/call: "params.name" must be a string'
+    assert reply["error"]["data"] == {"fields": [{"field": "params.name", "problem": "must be a string"}]}
+
+
+async def test_a_call_without_parameters_is_told(wire: Asks, era: str) -> None:
+    reply = await wire(b'{"jsonrpc":"2.0","id":7,"method":"tools/call"}')
+    assert (reply["error"]["code"], reply["id"]) == (-32602, 7)
+    assert "params" in reply["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ({"text": "a", "zz": 1}, "unknown field `zz`"),
+        ({"text": 5}, "at `$.text`"),
+        ({"text": "a", "count": "x"}, "at `$.count`"),
+        ({"text": "a", "count": 10**30}, "at `$.count`"),
+        ({}, "missing required field `text`"),
+        ({"\ud800": 1, "text": "a"}, "unknown field `\ufffd`"),
+    ],
+)
+async def test_a_wrong_argument_is_a_result_that_names_it(wire: Asks, era: str, args: Any, told: str) -> None:
+    params = {"name": "fake_echo", "arguments": args}
+    result = (await wire(request(method="tools/call", params=enveloped(params, era))))["result"]
+    assert result["isError"]
+    assert told in result["content"][0]["text"]
+    assert "fake_echo takes text, count?" in result["content"][0]["text"]
+
+
+async def test_half_a_sign_is_replaced_on_the_way_in_and_out(wire: Asks, era: str) -> None:
+    params = {"name": "fake_echo", "arguments": {"text": "a\ud800"}}
+    reply = await wire(request(method="tools/call", params=enveloped(params, era)))
+    assert reply["result"]["structuredContent"]["text"] == "a\ufffd"
+
+
+@pytest.mark.parametrize("ident", [0, "", -1, 10**25, "x" * 1000, "ü"])
+async def test_an_odd_id_is_an_id(wire: Asks, era: str, ident: Any) -> None:
+    reply = await wire(request(id=ident, method="tools/call", params=enveloped(ECHO, era)))
+    assert (reply["id"], reply["result"]["structuredContent"]["text"]) == (ident, "a")
 
 
 @pytest.mark.parametrize("raw", [b"\n", b"  \n", b"\r\n"])
@@ -104,39 +238,6 @@ async def test_a_message_just_under_the_limit_is_served(local: Path) -> None:
         assert "result" in await opened.call("tools/call", params)
 
 
-async def test_lone_surrogates_are_replaced_on_the_way_in_and_out(local: Path) -> None:
-    async with line(local) as opened:
-        await opened.initialize()
-        assert (await opened.ask(DEEP % b'"a\\ud800"'))["result"]["structuredContent"]["text"] == "a\ufffd"
-
-
-@pytest.mark.parametrize(
-    ("params", "code"),
-    [
-        ({}, -32602),
-        ({"name": 5}, -32602),
-        ({"name": "fake_echo", "arguments": [1]}, -32602),
-        ({"name": "fake_echo", "arguments": "x"}, -32602),
-        ({"name": "x" * 100_000}, -32602),
-        ({"name": ""}, -32602),
-    ],
-)
-@pytest.mark.parametrize("meta", [{}, {"_meta": ENVELOPE}], ids=["legacy", "modern"])
-async def test_a_call_of_the_wrong_shape_is_a_protocol_error(local: Path, params: Any, code: int, meta: Any) -> None:
-    async with line(local) as opened:
-        await opened.initialize()
-        reply = await opened.call("tools/call", {**params, **meta})
-        assert reply["error"]["code"] == code
-        assert len(json.dumps(reply)) < 2000
-
-
-async def test_an_unknown_method_is_told(local: Path) -> None:
-    async with line(local) as opened:
-        await opened.initialize()
-        assert (await opened.call("tools/destroy"))["error"]["code"] == -32601
-        assert (await opened.call("prompts/list"))["error"]["code"] == -32601
-
-
 async def test_a_half_built_envelope_is_told(local: Path) -> None:
     async with line(local) as opened:
         meta = {"io.modelcontextprotocol/protocolVersion": MODERN}
@@ -148,7 +249,8 @@ async def test_a_half_built_envelope_is_told(local: Path) -> None:
 
 async def test_a_request_before_the_handshake_is_refused(local: Path) -> None:
     async with line(local) as opened:
-        assert (await opened.call("tools/list"))["error"]["code"] == -32602
+        error = (await opened.call("tools/list"))["error"]
+        assert (error["code"], error["message"][-21:]) == (-32602, "send initialize first")
         assert "result" in await opened.call("ping")
 
 
@@ -181,10 +283,7 @@ async def test_requests_cancelled_as_they_come_leave_room_for_others(local: Path
 
 async def test_an_id_in_flight_is_not_taken_twice_over_http(url: str, gate: FakeGate) -> None:
     async with httpx2.AsyncClient(headers=HEADERS, timeout=10) as http:
-        opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
-        session = (await http.post(f"{url}/mcp", json=opening)).headers["mcp-session-id"]
-        headers = {"mcp-session-id": session, "mcp-protocol-version": "2025-11-25"}
-        await http.post(f"{url}/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers)
+        headers = await handshake(http, url)
         params = {"name": "fake_slow", "arguments": {"seconds": 0.5}}
         slow = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params}
         first = asyncio.create_task(http.post(f"{url}/mcp", json=slow, headers=headers))

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from pilothouse.doing import HEARD, Doing
 from pilothouse.errors import Failure
 from pilothouse.guard import approvals as room
 from pilothouse.guard.approvals import MAX_PENDING_PER_KEY, REPEAT_S, TIMEOUT_S, UNANSWERED_S, Approvals, Approved
@@ -539,21 +540,16 @@ async def test_nor_can_all_keys_together(approvals: Approvals, monkeypatch: pyte
     assert caught.value.code == "over_limit"
 
 
-async def test_progress_tells_that_it_waits_and_only_grows(approvals: Approvals, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(room, "REPORT_S", 0.0)
-    told: list[tuple[float, str]] = []
-    enough = asyncio.Event()
-
-    async def progress(done: float, total: float | None, message: str) -> None:
-        told.append((done, message))
-        if len(told) == 3:
-            enough.set()
-
-    (call,) = await asked(approvals, QUESTION, progress=progress)
-    await asyncio.wait_for(enough.wait(), 5)
-    assert "waiting for approval of click" in told[0][1]
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
-    assert told[-1][0] < 1
+async def test_who_hears_of_the_call_is_told_that_it_waits_for_a_person(approvals: Approvals):
+    told: list[str] = []
+    heard = Doing(on_person=lambda: told.append(heard.words))
+    token = HEARD.set(heard)
+    try:
+        (call,) = await asked(approvals, QUESTION)
+    finally:
+        HEARD.reset(token)
+    ident = approvals.pending()[0]["id"]
+    assert told == [f"waiting for approval of click ({ident}), 60 s left"]
     call.cancel()
 
 

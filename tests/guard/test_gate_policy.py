@@ -310,6 +310,28 @@ async def test_a_call_that_waited_for_its_turn_is_decided_again(
     assert "rule localhost forbids changes" in answer.text
 
 
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("swipe", {"direction": "up"}),
+        ("emulate", {"color_scheme": "dark"}),
+        ("press_key", {"key": "a"}),
+        ("set_storage", {"key": "a", "value": "b"}),
+    ],
+)
+async def test_a_call_that_waited_for_the_last_action_is_decided_again(
+    agent: Agent, site: PageServer, say: Say, tool: str, args: dict[str, Any]
+):
+    """A late timer of the page that was pressed leads elsewhere: the next call waits for that, and acts there or not."""
+    say('[[rules]]\nhost = "localhost"\nwrite = false\n[[rules]]\nhost = "127.0.0.1"\n')
+    elsewhere = site.url("small.html", other=True)
+    leads = f"<button id=go onclick=\"setTimeout(() => {{ location = '{elsewhere}' }}, 60)\">Go</button>"
+    await agent.call("navigate", url=site.inline(leads))
+    await agent.call("click", target="#go")
+    await fails(agent, "denied", tool, **args)
+    assert (await agent.call("get_current_url"))["url"] == elsewhere
+
+
 async def test_a_new_place_at_the_end_is_asked_about_before_it_is_told(
     agent: Agent, site: PageServer, say: Say, person: Yes, denied: str
 ):

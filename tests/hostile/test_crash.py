@@ -64,12 +64,73 @@ async def test_what_needs_no_page_works_on_a_crashed_one(agent: Agent, site: Pag
     assert code(answer) == "ok", answer.text
 
 
-async def test_reload_tells_that_the_crashed_page_was_loaded_again(agent: Agent, site: PageServer) -> None:
+REVIVED = "the tab's renderer had crashed; it was revived, its state is new"
+
+
+async def test_reload_revives_a_crashed_page_and_says_so(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("evaluate_js", expression="window.before = 1")
     await crash(tab_of(agent))
     told = await timed(agent, "reload", limit_s=5)
-    assert code(told) == "tab_crashed"
-    assert "it was loaded again" in told.text
+    assert code(told) == "ok", told.text
+    assert REVIVED in told.text
+    assert (told.data["title"], told.data["status"], told.data["note"]) == ("Small", 200, REVIVED)
+    assert await agent.js("window.before === undefined && clicks === 0")
+    await agent.call("click", target="text=Go")
+    assert await agent.js("clicks") == 1
+    assert "note" not in await agent.call("reload"), "it is told once"
+    visited = [event.text for event in session_of(agent).watch.recent() if event.kind == "navigation"]
+    assert len([one for one in visited if "small.html" in one]) == 3, "a crashed page was loaded twice"
+
+
+@pytest.mark.parametrize(("tool", "title"), [("go_back", "Small"), ("go_forward", "People")])
+async def test_history_revives_a_crashed_tab_and_says_so(agent: Agent, site: PageServer, tool: str, title: str) -> None:
+    for page in ("small.html", "form.html", "table.html"):
+        await agent.call("navigate", url=site.url(page))
+    await agent.call("go_back")
+    await crash(tab_of(agent))
+    told = await timed(agent, tool, limit_s=5)
+    assert code(told) == "ok", told.text
+    assert (told.data["title"], told.data["note"]) == (title, REVIVED)
+    assert title in await agent.text("get_page_state")
+
+
+async def test_back_in_a_crashed_single_page_app_loads_it_anew(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js("history.pushState(0, '', '?second')")
+    await crash(tab_of(agent))
+    told = await timed(agent, "go_back", limit_s=5)
+    assert code(told) == "ok", told.text
+    assert told.data["url"] == site.url("small.html")
+    assert told.data["note"] == REVIVED
+    await agent.call("click", target="text=Go")
+    assert await agent.js("clicks") == 1
+
+
+async def test_navigate_says_that_the_tab_had_crashed(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
+    await crash(tab_of(agent))
+    await agent.call("list_tabs")  # which has told of the crash; who comes next still has to know
+    assert (await agent.call("navigate", url=site.url("small.html")))["note"] == REVIVED
+
+
+async def test_a_page_that_a_form_brought_is_not_sent_again_by_a_crash(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("login"))
+    await agent.call("click", target="role=button[name='Log in']")
+    await crash(tab_of(agent))
+    assert code(await timed(agent, "reload", limit_s=5)) == "denied"
+    assert (await agent.call("navigate", url=site.url("small.html")))["title"] == "Small"
+
+
+@pytest.mark.parametrize("path", ["hang", "status/204", "download"])
+async def test_who_does_not_arrive_with_a_crashed_tab_leaves_it_crashed(
+    agent: Agent, site: PageServer, path: str
+) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await crash(tab_of(agent))
+    await timed(agent, "navigate", limit_s=1, url=site.url(path), timeout_ms=1000)
+    told = await timed(agent, "get_page_state", limit_s=5)
+    assert code(told) == "tab_crashed", told.text
     assert "Small page" in await agent.text("get_page_state")
 
 

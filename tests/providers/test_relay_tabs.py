@@ -74,9 +74,7 @@ async def test_a_session_that_moves_in_again_is_told_what_happened(
     one = links.of("work", INSTALL)
     wire, shared = came(one, OURS), shared_by(links)
     options = Options(browser="extension", profile="work", viewport=AS_IT_IS)
-    session = Session(
-        "s1", ("a", "b"), options, folder=tmp_path, terms=Terms(), take=lambda progress: shared.take("work")
-    )
+    session = Session("s1", ("a", "b"), options, folder=tmp_path, terms=Terms(), take=lambda: shared.take("work"))
     await session.open()
     gone = asyncio.Event()
     one.on_state(lambda state: gone.set() if state == "gone" else None)

@@ -52,7 +52,7 @@ async def test_a_session_is_one_of_the_grid_s_and_is_given_back(afield: House, h
 async def test_who_waits_in_the_queue_is_told_and_served(
     afield: House, hub: Hub, site: PageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "TELL_EVERY_S", 0.1)
+    monkeypatch.setattr(queue, "ASK_EVERY_S", 0.1)
     told: list[str] = []
 
     async def progress(done: float, total: float | None, message: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pilothouse import reporting
 from pilothouse.browser import queue
 from pilothouse.call import Call
 from pilothouse.options import Grid
@@ -39,7 +40,8 @@ class Listener:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "TELL_EVERY_S", 0.2)
+    monkeypatch.setattr(queue, "ASK_EVERY_S", 0.1)
+    monkeypatch.setattr(reporting, "FIRST_S", 0.2)
     monkeypatch.setattr(queue, "SPARE_S", 0.1)
 
 
@@ -104,7 +106,8 @@ async def test_the_first_call_of_an_implied_session_is_told_too(tmp_path: Path) 
         await house.close()
 
 
-async def test_the_grid_is_asked_once_for_all(tmp_path: Path) -> None:
+async def test_the_grid_is_asked_once_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "ASK_EVERY_S", reporting.FIRST_S)
     async with stub_grid(0) as grid:
         house, listeners = furnished(tmp_path, grid=Grid(grid.url)), [Listener() for _ in range(20)]
         agents = [house.agent() for _ in listeners]
@@ -121,7 +124,7 @@ async def test_nobody_is_asked_for_nobody(tmp_path: Path) -> None:
         silent, other = house.agent(), house.agent()
         calls = [asked(house, silent, None)]
         await until(lambda: grid.waiting == 1)
-        await asyncio.wait(calls, timeout=queue.TELL_EVERY_S * 3)
+        await asyncio.wait(calls, timeout=queue.ASK_EVERY_S * 6)
         assert grid.counted == 0
         calls.append(asked(house, other, Listener()))
         await until(lambda: grid.counted)

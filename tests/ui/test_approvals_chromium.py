@@ -52,7 +52,7 @@ async def asked(
 async def test_what_would_happen_is_shown(here: Here, dashboard: Dashboard, agent: RestAgent, site: PageServer):
     await agent.do("navigate", url=site.url("form.html"))
     await dashboard.go("approvals")
-    call = await asked(here, dashboard, agent, "click", target="role=button")
+    call = await asked(here, dashboard, agent, "click", target="button")
     told = await dashboard.page.js("text('.question')")
     pending = here.gate.approvals.pending()[0]
     for part in (
@@ -60,7 +60,7 @@ async def test_what_would_happen_is_shown(here: Here, dashboard: Dashboard, agen
         "medium risk",
         "it changes something",
         pending["aims"][0]["name"],
-        "role=button",
+        "button",
         "form.html",
         pending["domain"],
         "default",
@@ -250,7 +250,7 @@ async def test_the_picture_moves_no_button(here: Here, dashboard: Dashboard, age
     await dashboard.go("approvals")
     here.decide = asks_for_writes
     top = """(() => { const row = document.querySelector('.question button.main'); return row && row.getBoundingClientRect().top + scrollY; })()"""
-    call = asyncio.create_task(agent.call("click", target="role=button"))
+    call = asyncio.create_task(agent.call("click", target="button"))
     before = await dashboard.page.until(top)
     await dashboard.page.until("document.querySelector('.question canvas')")
     assert await dashboard.page.js(top) == before
@@ -313,7 +313,7 @@ async def test_an_agent_over_mcp(here: Here, dashboard: Dashboard, agent: RestAg
         opened = await client.call_tool("navigate", {"url": site.url("form.html")})
         assert not opened.is_error
         here.decide = asks_for_writes
-        call = asyncio.create_task(client.call_tool("click", {"target": "role=button"}))
+        call = asyncio.create_task(client.call_tool("click", {"target": "button"}))
         await dashboard.page.until("document.querySelector('.question')")
         assert (await agent.call("get_page_title"))["success"]  # the other goes on meanwhile
         await dashboard.page.until(CALM)

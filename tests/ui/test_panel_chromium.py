@@ -208,7 +208,7 @@ async def test_accessibility(here: Here, panel: Dashboard, guest: RestAgent, sit
     await guest.do("new_tab", url=site.url("form.html"))
     await panel.resize(400, 900, dark=dark)
     here.decide = asks_for_writes
-    call = asyncio.create_task(guest.call("click", target="role=button"))
+    call = asyncio.create_task(guest.call("click", target="button"))
     await panel.page.until(CALM)
     found = await panel.page.js(AUDIT, contextId=await axe_world(panel))
     await here.gate.approvals.answer(here.gate.approvals.pending()[0]["id"], "deny")

@@ -36,7 +36,7 @@ async def looked(here: Here, agent: RestAgent, tool: str = "click", **args: Any)
     """A call that does not wait for the answer, and the picture of its question."""
     here.decide = asks_for_writes
     there = f"/api/browser/{agent.session}/{tool}"
-    told = await agent.line.post(there, json=args or {"target": "role=button"}, headers={"Prefer": "respond-async"})
+    told = await agent.line.post(there, json=args or {"target": "button"}, headers={"Prefer": "respond-async"})
     assert told.json()["error"]["code"] == "approval_pending", told.json()
     question = here.gate.approvals.pending()[0]["id"]
     async with httpx.AsyncClient(base_url=here.url, headers={"X-API-Key": here.person}) as person:
@@ -94,7 +94,7 @@ async def test_a_point_is_marked(here: Here, agent: RestAgent, site: PageServer)
 
 async def test_what_keys_go_to_is_marked(here: Here, agent: RestAgent, site: PageServer):
     await agent.do("navigate", url=site.inline(FOCUS))
-    await agent.do("click", target="role=textbox")
+    await agent.do("click", target="input")
     seen = await looked(here, agent, "press_key", key="Enter")
     (box,) = seen["boxes"]
     scale = seen["width"] / 1280

@@ -264,7 +264,7 @@ async def test_accessibility(here: Here, dashboard: Dashboard, agent: RestAgent,
     await dashboard.resize(1280, 800, dark=dark)
     world = await axe_world(dashboard)
     here.decide = asks_for_writes
-    call = asyncio.create_task(agent.call("click", target="role=button"))
+    call = asyncio.create_task(agent.call("click", target="button"))
     try:
         for view in [*VIEWS, f"session/{agent.session}"]:
             await dashboard.go(view)

@@ -77,8 +77,15 @@ class Held:
         """The element that was judged. One that was not there yet is judged now."""
         if held := self._elements.get(_key(target)):
             return held
-        element = await find(tab, target)
+        element = await find(tab, target, one=True)
         (answer,) = await _ask(element.world, [element], self.pointing)
+        self.judge(_sights(answer))
+        return _sealed(element, answer)
+
+    async def press(self, element: Element) -> Element:
+        """Before something is pressed that came to light only now: it is judged now."""
+        (answer,) = await _ask(element.world, [element], Pointing())
+        raise_if_unfit(element, answer)
         self.judge(_sights(answer))
         return _sealed(element, answer)
 
@@ -172,7 +179,7 @@ class Held:
         found: list[tuple[str, Element]] = []
         for index, target in enumerate(self.pointing.targets):
             try:
-                found.append((_key(target), await find(tab, target)))
+                found.append((_key(target), await find(tab, target, one=True)))
             except Failure as missing:
                 # A form may show its next field when the one before is filled; that one is judged when it is there.
                 if not index or missing.code not in ("not_found", "stale_ref") or not self.pointing.fills:

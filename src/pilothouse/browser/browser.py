@@ -16,6 +16,7 @@ from pilothouse.browser.files import Folder
 from pilothouse.browser.guise import Guise
 from pilothouse.browser.intercept import Intercept
 from pilothouse.browser.origins import Origins, authority_of, origin_of
+from pilothouse.browser.refs import Numbers
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stuck import free
 from pilothouse.browser.tab import AUTO_ATTACH, MAX_TITLE, Tab
@@ -31,6 +32,13 @@ CLOSE_PATIENCE_S = 1.0  # for a page whose scripts keep the tab from closing
 # A filter that admits both `tab` and `page` is refused; everything else is wanted.
 _WORKERS = {"shared_worker", "service_worker"}
 _FILTER = [{"type": kind, "exclude": True} for kind in ("browser", "tab", "browser_ui")] + [{}]
+
+
+def _keep_drawing(tab: Tab) -> None:
+    """While somebody takes frames of it, a tab behind others goes on drawing. Without, its window gives it one frame a
+    second: every move of the pointer waits for one, and 1 of 2 screenshots gets no answer (M). Frames that nobody
+    acknowledges end after three; a second cast is refused."""
+    tab.channel.post("Page.startScreencast", format="jpeg", quality=1, maxWidth=1, maxHeight=1)
 
 
 class Gateway(Protocol):
@@ -49,7 +57,7 @@ class Gateway(Protocol):
 class Owner(Protocol):
     """Who a context works for."""
 
-    def report(self, kind: str, tab: str, text: str, about: str = "") -> None: ...
+    def report(self, kind: str, tab: str, text: str, about: str = "", count: int = 1) -> None: ...
     def opened(self, tab: Tab) -> None: ...
     def shut(self, tab: Tab) -> None: ...
     def acted(self, began_at: float) -> None: ...
@@ -76,6 +84,7 @@ class Context:
         self.files = Folder(Path(), 0)  # the owner brings its own
         self.downloads = Downloads()
         self.origins = Origins()
+        self.numbers = Numbers()
         self.terms = Terms()
         self.intercept = Intercept()
         self._unfollow: Callable[[], None] = lambda: None
@@ -100,9 +109,16 @@ class Context:
     async def wake(self, tab: Tab) -> None:
         pass
 
+    @property
+    def hides(self) -> bool:
+        """Whether a tab may lie behind another one. Each context has a window of its own."""
+        return len(self._tabs) > 1
+
     def unwatched(self, tab: Tab) -> None:
         """Nobody looks at its live picture any more."""
         tab.channel.post("Page.stopScreencast", timeout=OPEN_TIMEOUT_S)
+        if self.hides:
+            _keep_drawing(tab)
 
     def foremost(self) -> Tab | None:
         """Which tab a session begins with."""
@@ -215,6 +231,9 @@ class Context:
         self.dress(tab)
         tab.run()
         self._tabs[tab.target_id] = tab
+        if self.hides:  # a page's own new tab comes in front of the one that opened it
+            for one in self.tabs if len(self._tabs) == 2 else [tab]:
+                _keep_drawing(one)
         self._arrived.stir()
         if self.owner:
             self.owner.opened(tab)
@@ -232,9 +251,9 @@ class Context:
         if self.owner:
             self.owner.acted(began_at)
 
-    def report(self, kind: str, tab: Tab, text: str) -> None:
+    def report(self, kind: str, tab: Tab, text: str, count: int = 1) -> None:
         if self.owner:
-            self.owner.report(kind, tab.name, text)
+            self.owner.report(kind, tab.name, text, count=count)
 
     def download_begins(self, tab: Tab, params: dict[str, Any]) -> None:
         # Its name becomes that of a file, which passes no gate.

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser.input import owner_in, raise_if_unfit
-from pilothouse.browser.locate import Element, locate
+from pilothouse.browser.locate import Element, find
 from pilothouse.browser.tab import Tab
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
@@ -45,7 +45,7 @@ async def screenshot(
     quality: int,
     marks: bool,
 ) -> Picture:
-    element = await locate(tab, target) if target else None
+    element = await find(tab, target) if target else None
     if not marks:
         return await _shoot(tab, element, full_page, image_format, quality)
     await tab.call("drawMarks", [await _label(tab, one) for one in await tab.call("inView")])

@@ -1,6 +1,6 @@
 """What a tab's scripts said: console calls, uncaught exceptions and the browser's own log, in a ring.
 
-Above: tab, stream, tools. Below: cdp.
+Above: tab, stream, tools. Below: previews, cdp.
 """
 
 import itertools
@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser import patterns
+from pilothouse.browser.previews import table, word
 from pilothouse.cdp.connection import Channel
 
 RING = 1000
@@ -24,6 +25,9 @@ MAX_ARGUMENTS = 8000  # all of one line together
 _LEVELS = {"warning": "warn", "verbose": "debug", "trace": "log", "assert": "error"}
 _PLACES = re.compile("%([sdifoOc%])")
 _PLAIN = {"log", "debug", "info", "warn", "error"}
+_TRACED = 5  # calls that console.trace tells
+_GROUPS_KEPT = 100
+_UNSAID = re.compile(r"console\.\w+\Z")  # what the browser says where a call had nothing to say
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -37,6 +41,7 @@ class Line(msgspec.Struct, frozen=True):
     column: int = 0
     arguments: list[Any] = []
     stack: list[str] = []
+    group: int = 0  # how many groups it lies in
 
 
 class Console:
@@ -46,10 +51,12 @@ class Console:
         self._on_error = on_error
         self._listeners: set[Callable[[Line], None]] = set()
         self.last_number = 0
+        self.forgotten = 0  # older ones, for which there was no room
         self._said: dict[tuple[float, int], None] = {}
+        self._groups: dict[tuple[Channel, int], int] = {}  # open ones of each document
 
     def follow(self, channel: Channel) -> None:
-        channel.on("Runtime.consoleAPICalled", self._called)
+        channel.on("Runtime.consoleAPICalled", lambda p: self._called(channel, p))
         channel.on("Runtime.exceptionThrown", lambda p: self._thrown(p["exceptionDetails"], p["timestamp"]))
         channel.on("Log.entryAdded", lambda p: self._logged(p["entry"]))
 
@@ -60,26 +67,42 @@ class Console:
     def clear(self) -> int:
         count = len(self._ring)
         self._ring.clear()
+        self.forgotten = 0
         return count
 
     def lines(self) -> list[Line]:
         return list(self._ring)
 
-    def _called(self, params: dict[str, Any]) -> None:
-        level = _LEVELS.get(params["type"], params["type"])
-        arguments = params.get("args", [])
+    def _called(self, channel: Channel, params: dict[str, Any]) -> None:
+        call, arguments = params["type"], params.get("args", [])
+        level = _LEVELS.get(call, call)
+        group = self._group(channel, params)
+        if call == "endGroup":
+            return
         self._add(
             level=level if level in _PLAIN else "log",
-            text=_format(arguments),
+            text=_spoken(call, arguments, params.get("stackTrace", {}).get("callFrames", [])),
             source="console",
             time_ms=params["timestamp"],
             stack=params.get("stackTrace"),
             arguments=_plain(arguments[:20]),
+            group=group,
         )
+
+    def _group(self, channel: Channel, params: dict[str, Any]) -> int:
+        """How many groups this call lies in; it may open or close one itself."""
+        where = channel, params.get("executionContextId", 0)
+        inside = self._groups.pop(where, 0)
+        step = {"startGroup": 1, "startGroupCollapsed": 1, "endGroup": -1}.get(params["type"], 0)
+        if (then := min(inside + step, _GROUPS_KEPT)) > 0:
+            self._groups[where] = then
+        while len(self._groups) > _GROUPS_KEPT:
+            del self._groups[next(iter(self._groups))]
+        return inside
 
     def _thrown(self, details: dict[str, Any], timestamp: float) -> None:
         thrown = details.get("exception", {})
-        said = _word(thrown) if thrown else ""
+        said = word(thrown) if thrown else ""
         text = f"{details.get('text', 'Uncaught')} {said}".strip()
         stack = details.get("stackTrace") or {"callFrames": [details]}
         self._add(level="error", text=text, source="exception", time_ms=timestamp, stack=stack)
@@ -100,6 +123,7 @@ class Console:
         time_ms: float,
         stack: dict[str, Any] | None,
         arguments: list[Any] | None = None,
+        group: int = 0,
     ) -> None:
         if self._is_replay(time_ms, text):
             return
@@ -117,7 +141,9 @@ class Console:
             column=top.get("columnNumber", -1) + 1,
             arguments=arguments or [],
             stack=[_call(one) for one in calls[:10] if one.get("functionName") or len(calls) > 1],
+            group=group,
         )
+        self.forgotten += len(self._ring) == RING
         self._ring.append(line)
         for listener in tuple(self._listeners):
             listener(line)
@@ -147,9 +173,37 @@ def _call(call: dict[str, Any]) -> str:
     return f"{name[:100]} {call.get('url', '')}"[: MAX_PLACE - len(place)] + place
 
 
+def folded(lines: Sequence[Line]) -> list[tuple[Line, int]]:
+    """Equal neighbours as one, the last of them, with their number."""
+    found: list[tuple[Line, int]] = []
+    for line in lines:
+        if found and _same(found[-1][0], line):
+            found[-1] = line, found[-1][1] + 1
+        else:
+            found.append((line, 1))
+    return found
+
+
+def _same(one: Line, other: Line) -> bool:
+    said = ((line.level, line.text, line.source, line.url, line.line, line.group) for line in (one, other))
+    return next(said) == next(said)
+
+
+def _spoken(call: str, arguments: list[dict[str, Any]], calls: list[dict[str, Any]]) -> str:
+    """What a call of the console prints: tables as tables, a trace with its calls."""
+    if call == "table" and arguments:
+        return table(arguments[0])
+    if call in ("assert", "trace", "startGroup", "startGroupCollapsed"):
+        begins = {"assert": "Assertion failed", "trace": "Trace"}.get(call, "Group")
+        said = "" if len(arguments) == 1 and _UNSAID.match(str(arguments[0].get("value"))) else _format(arguments)
+        after = [f"    at {_call(one)}" for one in calls[:_TRACED]] if call == "trace" else []
+        return "\n".join([f"{begins}: {said}" if said else begins, *after])
+    return _format(arguments)
+
+
 def _format(arguments: list[dict[str, Any]]) -> str:
     """The arguments as DevTools would print them, `%s` and `%c` in the first one included."""
-    words = [_word(one)[:MAX_TEXT] for one in arguments[:MAX_WORDS]]
+    words = [word(one)[:MAX_TEXT] for one in arguments[:MAX_WORDS]]
     if len(words) > 1 and arguments[0].get("type") == "string" and "%" in words[0]:
         words = _fill_in(words[0], words[1:])
     return " ".join(words)
@@ -166,48 +220,19 @@ def _fill_in(pattern: str, words: list[str]) -> list[str]:
     return [_PLACES.sub(place, pattern), *words]
 
 
-def _word(remote: dict[str, Any]) -> str:
-    if "value" in remote:
-        value = remote["value"]
-        return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    if remote.get("subtype") == "error":
-        return remote.get("description", "Error")
-    if preview := remote.get("preview"):
-        return _preview(preview)
-    return str(remote.get("description") or remote.get("unserializableValue") or remote.get("type", ""))
-
-
-def _preview(preview: dict[str, Any]) -> str:
-    items = [_property(one, preview.get("subtype") == "array") for one in preview.get("properties", [])]
-    items += [f"{_entry(one)}" for one in preview.get("entries", [])]
-    if preview.get("overflow"):
-        items.append("…")
-    inner = ", ".join(items)
-    if preview.get("subtype") == "array":
-        return f"[{inner}]"
-    name = preview.get("description", "")
-    return f"{name if name != 'Object' else ''}{{{inner}}}"
-
-
-def _property(item: dict[str, Any], bare: bool) -> str:
-    value = item.get("value", item.get("type", ""))
-    shown = f'"{value}"' if item.get("type") == "string" else value
-    return shown if bare else f"{item['name']}: {shown}"
-
-
-def _entry(item: dict[str, Any]) -> str:
-    value = item["value"].get("description", "")
-    return f"{item['key'].get('description', '')} => {value}" if "key" in item else value
-
-
 def _plain(remotes: list[dict[str, Any]]) -> list[Any]:
     """The arguments as data, as many as there is room for. Numbers and the like are short by themselves."""
     found: list[Any] = []
     room = MAX_ARGUMENTS
     for remote in remotes:
-        value: Any = remote["value"] if "value" in remote else _word(remote)
+        value: Any = remote["value"] if "value" in remote else _whole(remote)
         if isinstance(value, str):
             value = value[: min(MAX_ARGUMENT, room)]
             room -= len(value)
         found.append(value)
     return found
+
+
+def _whole(remote: dict[str, Any]) -> str:
+    """Errors with their stack: it may be the only one."""
+    return remote.get("description", "") if remote.get("subtype") == "error" else word(remote)

@@ -9,6 +9,7 @@ import itertools
 import msgspec
 
 from pilothouse.cdp.connection import Channel
+from pilothouse.result import quoted
 
 
 class Document:
@@ -24,8 +25,10 @@ class Document:
         self.unreachable = unreachable
         self.titled = False  # it tells its title itself, and each change of it
         self.told: set[tuple[str, int]] = set()  # nodes whose click listeners the walker knows of
-        self.ahead: asyncio.TimerHandle | asyncio.Future[None] | None = None  # somebody is about to tell, or telling
+        self.ahead: asyncio.Future[None] | None = None  # tells of them before anybody looks,
+        self.ahead_began = False  # as soon as nobody needs the page
         self.telling: asyncio.Future[None] | None = None  # of those whom nobody waited for
+        self.untold = False  # it was too busy to say who listens
 
 
 _numbers = itertools.count(1)
@@ -38,6 +41,14 @@ class Dialog(msgspec.Struct, frozen=True):
     message: str
     default: str
     number: int = msgspec.field(default_factory=_numbers.__next__)
+
+    @property
+    def words(self) -> str:
+        """What it says. Of the one that guards a page the browser tells no words."""
+        if self.message:
+            return f"{self.kind} {quoted(self.message, 350)}"
+        asks = "asks whether to leave the page" if self.kind == "beforeunload" else "says nothing"
+        return f"{self.kind}, which {asks}"
 
 
 class FileChooser(msgspec.Struct, frozen=True):
@@ -56,5 +67,6 @@ class Seen:
         self.document: Document | None = None
         self.view: tuple[bool, bool, int] = (False, False, 0)  # full, interactive, depth of the last look
         self.lines: list[str] = []
+        self.aside: list[str] = []  # known from earlier looks, there, and not shown at the last one
         self.counts: dict[str, int] = {}  # of changes that each frame's world had seen then
         self.pages: dict[int, list[str]] = {}  # page number -> its lines

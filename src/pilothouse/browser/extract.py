@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.browser.locate import locate, reveal, stale
+from pilothouse.browser.locate import find, reveal, stale
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 
@@ -47,7 +47,7 @@ async def _asked(tab: Tab, wanted: dict[str, str], each: str, limit: int) -> Fou
 
 
 async def table(tab: Tab, target: str | list[str], limit: int) -> Found:
-    element = await locate(tab, target)
+    element = await find(tab, target)
     told = await element.world.call("table", element.local, limit, timeout=TIMEOUT_S)
     if told.get("error") == "none":
         raise Failure("not_found", f"{element.ref} is no table and holds none", suggestions=["use fields with each"])

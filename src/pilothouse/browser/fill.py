@@ -1,14 +1,15 @@
 """Put values into fields of every kind, the way frameworks notice.
 
-Above: tools. Below: input, locate, settle.
+Above: tools. Below: lists, keying, input, locate, settle.
 """
 
 from typing import Any
 
 import msgspec
 
-from pilothouse.browser import confide, keys
+from pilothouse.browser import confide, keys, lists
 from pilothouse.browser import input as hand
+from pilothouse.browser.keying import key_by_key
 from pilothouse.browser.locate import Element
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
@@ -41,12 +42,21 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
     """Type, choose, check or set, as the field wants it; a value that names a secret is that secret."""
     if name := confide.named(tab, value):
         return await _confide(tab, element, name, clear)
-    field = await enter(element, value, clear)
+    field = await _entered(element, value, clear)
+    if field.get("fail") == "not_editable" and (drawn := await _from_list(tab, element, [value])):
+        return drawn[0]
+    hand.raise_if_unfit(element, field)
     mark = Mark(tab, element.frame)
     notes = [hand.note_of(element, field)]
     match field["kind"]:
+        case "text" if _is_one_of_a_row(field, value):
+            await _type_in_a_row(tab, element, value, clear)
+            notes.append("it takes one character: the keys were pressed one by one")
         case "text":
             await _type(tab, value, clear)
+        case "keys":
+            await key_by_key(tab, value, spaces_press=True)
+            notes.append("it is no text field: the keys were pressed one by one")
         case "select":
             await _choose(element, field["ref"], [value])
         case "check":
@@ -57,7 +67,8 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
             raise Failure("bad_request", f"{element.ref} takes a file", suggestions=["use upload_file"])
     await settle(tab, mark)
     if field["kind"] == "text" and not tab.hindrance():
-        notes.append(await difference(element, field["ref"], value, clear))
+        own = value[:1] if _is_one_of_a_row(field, value) else value
+        notes.append(await difference(element, field["ref"], own, clear))
     return Filled(field["role"], field["name"], "; ".join(note for note in notes if note))
 
 
@@ -71,29 +82,66 @@ async def _confide(tab: Tab, element: Element, name: str, clear: bool) -> Filled
 
 async def enter(element: Element, value: str, clear: bool) -> dict[str, Any]:
     """The field behind an element, focused; a value that it cannot take is refused while it still has its old one."""
-    options = {"clear": clear, "value": value[:LONGEST_NUMBER], "seal": element.seal}
-    field = await element.world.call("enter", element.local, options, timeout=hand.CHECK_TIMEOUT_S)
-    if field.get("fail") == "refused":
-        raise _refused(element, field["type"], value)
+    field = await _entered(element, value, clear)
     hand.raise_if_unfit(element, field)
     return field
 
 
+async def _entered(element: Element, value: str, clear: bool) -> dict[str, Any]:
+    options = {"clear": clear, "value": value[:LONGEST_NUMBER], "seal": element.seal, "keys": element.focused}
+    field = await element.world.call("enter", element.local, options, timeout=hand.CHECK_TIMEOUT_S)
+    if field.get("fail") == "refused":
+        raise _refused(element, field["type"], value)
+    return field
+
+
 async def choose(tab: Tab, element: Element, values: list[str]) -> tuple[Filled, list[str]]:
+    """Options of a select, or of a list that the page has drawn itself."""
     field = await element.world.call("enter", element.local, {"seal": element.seal}, timeout=hand.CHECK_TIMEOUT_S)
-    if field.get("fail") == "not_editable":
+    values = await confide.choices(tab, element, values)
+    if field.get("fail") == "not_editable" or (field.get("kind") == "text" and not field.get("fail")):
+        if drawn := await _from_list(tab, element, values):
+            return drawn
         raise _no_select(element)
     hand.raise_if_unfit(element, field)
-    values = await confide.choices(tab, element, values)
     mark = Mark(tab, element.frame)
     chosen = await _choose(element, field["ref"], values)
     await settle(tab, mark)
     return Filled(field["role"], field["name"], hand.note_of(element, field)), chosen
 
 
+async def _from_list(tab: Tab, element: Element, values: list[str]) -> tuple[Filled, list[str]] | None:
+    """None if it does not say that it opens a list."""
+    keeper, told = await lists.keeper(element)
+    if not told["opens"]:
+        return None
+    chosen = await lists.choose(tab, keeper, told, values)
+    notes = [hand.note_of(element, told)]
+    if told["role"] == "combobox" and len(chosen) == 1 and not tab.hindrance():
+        now = await hand.told_after(keeper.world, "value", keeper.local, otherwise={})
+        held = str(now.get("value", ""))
+        notes.append("" if now.get("gone") or chosen[0] in held else f"it shows {quoted(held, 80)} now")
+    return Filled(told["role"], told["name"], "; ".join(note for note in notes if note)), chosen
+
+
+def _is_one_of_a_row(field: dict[str, Any], value: str) -> bool:
+    """A code has a field for each digit, and the page moves the focus on with each key."""
+    return field.get("longest") == 1 < len(value)
+
+
+async def _type_in_a_row(tab: Tab, element: Element, value: str, clear: bool) -> None:
+    """Whichever field the page moves on to, what it holds is replaced."""
+
+    async def take_over(done: int) -> None:
+        if done and clear:
+            await hand.told_after(element.world, "takeOver", otherwise=None)
+
+    await key_by_key(tab, value, before=take_over)
+
+
 async def _type(tab: Tab, value: str, clear: bool) -> None:
     if value:
-        await hand.insert_text(tab, value)
+        await hand.write(tab, *keys.parted(value))
     elif clear:
         await hand.stroke(tab, keys.strokes("Delete"))
 
@@ -118,7 +166,7 @@ async def _choose(element: Element, local: int, values: list[str]) -> list[str]:
 
 
 def _no_select(element: Element) -> Failure:
-    """Also of a list that the page has drawn itself."""
+    """Also of a list that does not say that it is one."""
     steps = ["click it, look at what opens, and click the option"]
     return Failure("bad_request", f"{element.ref} is no <select>", suggestions=steps)
 

@@ -64,6 +64,7 @@ class Frames:
         self._worlds: dict[str, World] = {}
         self._signal = signal
         self._hindrance = hindrance
+        self.inner_moves = 0  # of all frames but the page itself, to another document or within one
         self.on_world_gone: Callable[[str], None] = lambda uid: None
         self.on_visit: Callable[[str], None] = lambda url: None
         self.on_wanted: Callable[[Frame], None] = lambda frame: None
@@ -167,6 +168,7 @@ class Frames:
             self.on_visit(frame.url)
         frame.name = info.get("name", "")
         frame.loader_id = info["loaderId"]
+        self._count_move(frame)
 
     def _has_come(self, frame: Frame) -> bool:
         return bool(frame.world or frame.page_context or frame.channel is not self.main.channel)
@@ -208,6 +210,12 @@ class Frames:
     def _moved(self, params: dict[str, Any]) -> None:
         if frame := self._by_id.get(params["frameId"]):
             frame.url = params["url"]
+            self._count_move(frame)
+
+    def _count_move(self, frame: Frame) -> None:
+        if frame is not self.main:
+            self.inner_moves += 1
+            self._signal.stir()
 
     def _loading(self, frame_id: str, loading: bool) -> None:
         if frame := self._by_id.get(frame_id):

@@ -18,7 +18,9 @@ from pilothouse.browser.network import Message, Network, Request
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.terms import Terms
 from pilothouse.cdp.connection import ProtocolError
+from pilothouse.doing import doing
 from pilothouse.errors import Failure
+from pilothouse.result import counted
 
 BODIES_MAX_BYTES = 64_000_000  # of one archive
 AT_A_TIME = 8
@@ -49,16 +51,18 @@ async def archive(tabs: list[Tab], terms: Terms, *, bodies: bool) -> tuple[bytes
 
 async def _collect(kept: list[tuple[Tab, Request]]) -> dict[tuple[str, str], Bodies]:
     turns = asyncio.Semaphore(AT_A_TIME)
-    room = BODIES_MAX_BYTES
+    room, read = BODIES_MAX_BYTES, 0
 
     async def one(tab: Tab, request: Request) -> tuple[tuple[str, str], Bodies]:
-        nonlocal room
+        nonlocal room, read
         async with turns:
             bodies = await _bodies(tab.network, request) if room > 0 else Bodies(missing="the archive is full")
+        read += 1
         room -= len(bodies.sent) + len(bodies.text or "") + len(bodies.data or b"")
         return (tab.name, request.id), bodies
 
-    return dict(await asyncio.gather(*(one(tab, request) for tab, request in kept)))
+    with doing(lambda: f"reading bodies: {read} of {counted(len(kept), 'request')}"):
+        return dict(await asyncio.gather(*(one(tab, request) for tab, request in kept)))
 
 
 async def _bodies(network: Network, request: Request) -> Bodies:

@@ -38,7 +38,15 @@ _WHY = {
     "no_files": "it takes no files (name the <input type=file>, or click what opens a chooser and give no target)",
 }
 
+_LOOK = "look at the page (get_page_state): something may have to be opened, closed or waited for first"
+_NEXT = {"not_editable": 'name a field; or click it, and type_text with the target ":focus" presses the keys there'}
+_BY = {
+    "covered": "it is covered by {by}",
+    "pointerless": "it takes no pointer (pointer-events: none): a press there goes to {by}",
+}
+
 Point = tuple[float, float]
+Sent = asyncio.Future[dict[str, Any]]
 _HUNG = "look at the page (get_page_state): what was pressed may have had its effect"
 
 
@@ -94,12 +102,13 @@ def raise_if_unfit(element: Element, spot: dict[str, Any]) -> None:
         return
     if fail == "detached":
         raise stale(element.ref, "the element is gone from the page, without a unique replacement")
-    why = f"it is covered by {spot.get('by', 'another element')}" if fail == "covered" else _WHY.get(fail, fail)
+    by = spot.get("by", "another element")
+    why = _BY.get(fail, "").format(by=by) or _WHY.get(fail, fail)
     raise Failure(
         "not_actionable",
         f"{element.ref} cannot be acted on: {why}",
         details={"reason": fail, "role": spot.get("role", ""), "name": spot.get("name", ""), "by": spot.get("by", "")},
-        suggestions=["look at the page (get_page_state): something may have to be opened, closed or waited for first"],
+        suggestions=[_NEXT.get(fail, _LOOK)],
     )
 
 
@@ -220,12 +229,18 @@ async def _goes_on(tab: Tab, judging: Coroutine[Any, Any, None]) -> bool:
 
 async def stroke(tab: Tab, events: Iterable[dict[str, Any]]) -> None:
     """Keys go to the page, and the browser passes them on to whichever frame has the focus."""
-    await deliver([tab.channel.post("Input.dispatchKeyEvent", timeout=TAKEN_S, **one) for one in events])
+    await deliver(_stroked(tab, events))
 
 
-async def insert_text(tab: Tab, text: str) -> None:
-    """Like keys: whichever frame has the focus gets it."""
-    await deliver([tab.channel.post("Input.insertText", timeout=TAKEN_S + len(text) / CHARACTERS_PER_S, text=text)])
+async def write(tab: Tab, text: str, key: str = "") -> None:
+    """A text at once, and a last character as a key. Like keys: whichever frame has the focus gets it."""
+    patience_s = TAKEN_S + len(text) / CHARACTERS_PER_S
+    sent = [tab.channel.post("Input.insertText", timeout=patience_s, text=text)] if text else []
+    await deliver([*sent, *_stroked(tab, keys.typed(key) if key else (), patience_s)])
+
+
+def _stroked(tab: Tab, events: Iterable[dict[str, Any]], patience_s: float = TAKEN_S) -> list[Sent]:
+    return [tab.channel.post("Input.dispatchKeyEvent", timeout=patience_s, **one) for one in events]
 
 
 async def told_after(world: World, function: str, *args: Any, otherwise: Any) -> Any:
@@ -240,11 +255,11 @@ async def told_after(world: World, function: str, *args: Any, otherwise: Any) ->
         return otherwise
 
 
-def _mouse(where: Aim, kind: str, **options: Any) -> asyncio.Future[dict[str, Any]]:
+def _mouse(where: Aim, kind: str, **options: Any) -> Sent:
     return where.channel.post("Input.dispatchMouseEvent", timeout=TAKEN_S, type=kind, x=where.x, y=where.y, **options)
 
 
-async def deliver(sent: list[asyncio.Future[dict[str, Any]]]) -> None:
+async def deliver(sent: list[Sent]) -> None:
     """Until the page has taken the input. A page that answers by a dialog, by closing or by leaving has taken it."""
     for outcome in await asyncio.gather(*sent, return_exceptions=True):
         if isinstance(outcome, Failure) and outcome.code == "timeout":

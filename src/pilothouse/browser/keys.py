@@ -3,6 +3,7 @@
 Above: input, aiming (which asks what a key means before it is pressed). Below: errors.
 """
 
+import unicodedata
 from typing import Any, NamedTuple
 
 from pilothouse.errors import Failure
@@ -80,6 +81,19 @@ def presses(combination: str) -> bool:
 def enters(text: str) -> bool:
     """Whether Enter is among the keys that type it."""
     return "\n" in text or "\r" in text
+
+
+def writes(character: str) -> bool:
+    """Whether one key writes it and does nothing else; a space would press a button that has got the focus meanwhile.
+
+    Signs that join the one before them (accents, joiners) and those that no keyboard has (emoji) belong to it.
+    """
+    return character < "\U00010000" and unicodedata.category(character)[0] in "LNPS"
+
+
+def parted(text: str) -> tuple[str, str]:
+    """What is written at once, and the last character, which is a key: pages that only listen to keys hear of it."""
+    return (text[:-1], text[-1]) if text and writes(text[-1]) else (text, "")
 
 
 def strokes(combination: str) -> list[dict[str, Any]]:

@@ -1,14 +1,18 @@
 """Who listens for clicks: script in a page cannot see it, so the walker is told.
 
-Above: snapshot, navigate. Below: unseen (nodes as objects), world, cdp. To tell of one element costs 0.1 ms (M). A look
-at the view therefore waits for those in it and near it; where a page has more, the others are told afterwards.
+Above: snapshot, navigate. Below: inview, unseen (nodes as objects), world, cdp. To tell of one element costs 0.1 ms
+(M). A look at the view therefore waits for those in it and near it; where a page has more, the others are told
+afterwards, while nobody needs the page.
 """
 
 import asyncio
 import contextlib
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator
 
+from pilothouse.browser.document import Document
 from pilothouse.browser.frames import Frame
+from pilothouse.browser.inview import chosen
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.unseen import resolved
 from pilothouse.browser.world import World, WorldGone
@@ -19,47 +23,55 @@ _CLICKS = {"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclic
 IN_VIEW = 500  # elements that a look at the view waits for
 MOST = 20_000  # of one document
 AT_ONCE = 250
+IN_PASSING = 50  # at once, while nobody waits: a click that comes then has to wait for them
+EVERYTHING = 60  # listeners of one element: a framework's, which listens at its root to whatever happens below
 MAX_FRAMES = 20
 AHEAD_S = 0.05
 FRAME_S = 3.0
-_POINTS = [(x, y) for x in (0.2, 0.5, 0.8) for y in (0.02, 0.25, 0.5, 0.75, 0.98)]
+PAGE_S = 10.0  # a page that is busy for longer will not be read soon, either
 
-Fresh = list[tuple[Frame, list[int]]]
+
+class _Fresh:
+    """Nodes of a frame that have come to listen."""
+
+    def __init__(self, frame: Frame, world: World, nodes: list[int]) -> None:
+        self.frame, self.world, self.nodes = frame, world, nodes
 
 
 def look_ahead(tab: Tab) -> None:
     """A page that has arrived is asked for its listeners while its agent still thinks, and the walker rehearses, so
-    that the first snapshot need not; unless something else is under way."""
-
-    def start() -> None:
-        if tab.document is document and not tab.turn.locked() and not tab.hindrance():
-            document.ahead = asyncio.ensure_future(_quietly(tab))
-
+    that the first snapshot need not."""
     document = tab.document
-    document.ahead = asyncio.get_running_loop().call_later(AHEAD_S, start)
+    if document.ahead:  # it has come again, as by an address within it
+        document.ahead.cancel()
+    document.ahead_began = False
+    document.ahead = asyncio.ensure_future(_ahead(tab, document))
 
 
-async def _quietly(tab: Tab) -> None:
-    # Whoever looks at the page next will say what is wrong.
-    with contextlib.suppress(Failure, ProtocolError, WorldGone):
-        world = await tab.frames.ready(tab.frames.main, FRAME_S)  # a page that is being drawn gets it late
-        await _tell(tab, IN_VIEW)
-        await world.call("rehearse", timeout=FRAME_S)
+async def _ahead(tab: Tab, document: Document) -> None:
+    await tab.turn.free_for(AHEAD_S)
+    if tab.document is document and not tab.hindrance():
+        document.ahead_began = True
+        # Whoever looks at the page next will say what is wrong.
+        with contextlib.suppress(Failure, ProtocolError, WorldGone):
+            world = await tab.frames.ready(tab.frames.main, FRAME_S)  # a page that is being drawn gets it late
+            await _tell(tab, IN_VIEW)
+            await world.call("rehearse", timeout=FRAME_S)
 
 
 def told_ahead(tab: Tab) -> bool:
-    ahead = tab.document.ahead
-    return isinstance(ahead, asyncio.Future) and ahead.done()
+    document = tab.document
+    return document.ahead_began and document.ahead is not None and document.ahead.done()
 
 
 async def tell_listeners(tab: Tab, *, all_of_them: bool = False) -> bool:
-    """True if the walker has learnt of any."""
-    ahead = tab.document.ahead
-    if isinstance(ahead, asyncio.Future):
-        await asyncio.wait({ahead})
-    elif ahead is not None:
+    """True if the walker has learnt of any. Should the page be too busy to say, its document remembers that."""
+    document = tab.document
+    if ahead := document.ahead:
+        if document.ahead_began:
+            await asyncio.wait({ahead})
         ahead.cancel()
-    tab.document.ahead = None
+        document.ahead = None
     return await _tell(tab, MOST if all_of_them else IN_VIEW)
 
 
@@ -69,83 +81,76 @@ async def _tell(tab: Tab, most: int) -> bool:
     if document.telling:
         document.telling.cancel()
     fresh = await _fresh(tab)
-    now, later = await _parted(fresh, most)
-    for frame, nodes in now:
-        await _mark(tab, frame, nodes)
-    if any(nodes for _, nodes in later):
+    now, later = await _parted(tab, fresh, most)
+    for one in now:
+        for nodes in _portions(one.nodes, AT_ONCE):
+            await _mark(document, one, nodes)
+    if any(one.nodes for one in later):
         document.telling = asyncio.ensure_future(_go_on(tab, later))
-    return any(nodes for _, nodes in now)
+    return any(one.nodes for one in now)
 
 
-async def _fresh(tab: Tab) -> Fresh:
+async def _fresh(tab: Tab) -> list[_Fresh]:
     """Inner frames first: the world is shared by all frames of a process, and whoever resolves a node first decides
     whose prototypes it gets, so a frame's nodes must be its own before a parent, which sees them too, asks."""
-    frames = [frame for frame in tab.frames if frame.world][:MAX_FRAMES]
-    found = await asyncio.gather(*(_listening(frame) for frame in frames))
-    taken = set(tab.document.told)
-    fresh: Fresh = []
-    for frame, nodes in reversed(list(zip(frames, found, strict=True))):
-        new = sorted({(frame.channel.id, node) for node in nodes} - taken)[: MOST - len(taken)]
+    main = tab.frames.main
+    frames = [(frame, frame.world) for frame in tab.frames if frame.world][:MAX_FRAMES]
+    asked = [_listening(frame, PAGE_S if frame is main else FRAME_S) for frame, _ in frames]
+    found = await asyncio.gather(*asked)
+    document = tab.document
+    document.untold = any(frame is main and nodes is None for (frame, _), nodes in zip(frames, found, strict=True))
+    taken = set(document.told)
+    fresh: list[_Fresh] = []
+    for (frame, world), nodes in reversed(list(zip(frames, found, strict=True))):
+        new = sorted({(frame.channel.id, node) for node in nodes or ()} - taken)[: MOST - len(taken)]
         taken.update(new)
-        fresh.append((frame, [node for _, node in new]))
+        fresh.append(_Fresh(frame, world, [node for _, node in new]))
     return fresh
 
 
-async def _parted(fresh: Fresh, most: int) -> tuple[Fresh, Fresh]:
+async def _parted(tab: Tab, fresh: list[_Fresh], most: int) -> tuple[list[_Fresh], list[_Fresh]]:
     """Those who are told now, and those who are told later."""
-    if sum(len(nodes) for _, nodes in fresh) <= most:
+    if sum(len(one.nodes) for one in fresh) <= most:
         return fresh, []
-    now: Fresh = []
-    later: Fresh = []
-    for frame, nodes in fresh:
-        seen = await _in_view(frame.channel)
-        nearest = sorted(nodes, key=lambda node: min((abs(node - one) for one in seen), default=node))
-        now.append((frame, sorted(nearest[:most])))
-        later.append((frame, nearest[most:]))
-        most -= len(now[-1][1])
-    return now, later
+    nodes: dict[Channel, list[int]] = {}
+    for one in fresh:
+        nodes.setdefault(one.frame.channel, []).extend(one.nodes)
+    first = await chosen(tab.frames, nodes, most)
 
-
-async def _in_view(channel: Channel) -> list[int]:
-    """Some nodes that are in view. They are numbered as a page makes them: who is near in number is mostly near."""
-    try:
-        view = (await channel.send("Page.getLayoutMetrics", timeout=FRAME_S))["cssVisualViewport"]
-        width, height = view["clientWidth"], view["clientHeight"]
-        asked = [
-            channel.post("DOM.getNodeForLocation", x=int(width * x), y=int(height * y), timeout=FRAME_S)
-            for x, y in _POINTS
+    def those(*, first_ones: bool) -> list[_Fresh]:
+        return [
+            _Fresh(one.frame, one.world, [n for n in one.nodes if (n in first[one.frame.channel]) is first_ones])
+            for one in fresh
         ]
-        found: list[Any] = await asyncio.gather(*asked, return_exceptions=True)
-    except (ProtocolError, Failure):
-        return []
-    return [one["backendNodeId"] for one in found if not isinstance(one, BaseException)]
+
+    return those(first_ones=True), those(first_ones=False)
 
 
-async def _go_on(tab: Tab, fresh: Fresh) -> None:
+async def _go_on(tab: Tab, fresh: list[_Fresh]) -> None:
+    document = tab.document
     with contextlib.suppress(ProtocolError):
-        for frame, nodes in fresh:
-            await _mark(tab, frame, nodes)
+        for one in fresh:
+            for nodes in _portions(one.nodes, IN_PASSING):
+                await tab.turn.free_for(AHEAD_S)
+                await _mark(document, one, nodes)
 
 
-async def _mark(tab: Tab, frame: Frame, nodes: list[int]) -> None:
-    document, world = tab.document, frame.world
-    for start in range(0, len(nodes), AT_ONCE):
-        some = nodes[start : start + AT_ONCE]
-        if world and frame.world is world and await _marked(world, some):
-            document.told |= {(frame.channel.id, node) for node in some}
+def _portions(nodes: list[int], size: int) -> Iterator[list[int]]:
+    for start in range(0, len(nodes), size):
+        yield nodes[start : start + size]
 
 
-async def _marked(world: World, nodes: list[int]) -> bool:
-    try:
-        async with resolved(world, nodes) as elements:
-            await world.call_with("markClickable", *elements)
-    except (WorldGone, Failure):
-        return False  # its successor is told next time
-    return True
+async def _mark(document: Document, fresh: _Fresh, nodes: list[int]) -> None:
+    if fresh.frame.world is not fresh.world:
+        return  # its successor is told next time
+    with contextlib.suppress(WorldGone, Failure):
+        async with resolved(fresh.world, nodes) as elements:
+            await fresh.world.call_with("markClickable", *elements)
+        document.told |= {(fresh.frame.channel.id, node) for node in nodes}
 
 
-async def _listening(frame: Frame) -> set[int]:
-    """Nodes with click listeners.
+async def _listening(frame: Frame, timeout: float) -> set[int] | None:
+    """Nodes with click listeners; None if it was too busy to answer.
 
     The document must be the page's own world's: with one of an isolated world the handlers are wrapped across worlds,
     and Chromium 156's renderer crashes soon after (M). It belongs to no object group, or every handler would be
@@ -154,10 +159,13 @@ async def _listening(frame: Frame) -> set[int]:
     if frame.document is None:
         return set()
     try:
-        handle = (await asyncio.shield(frame.document))["result"]["objectId"]
-        found = await frame.channel.send(
-            "DOMDebugger.getEventListeners", objectId=handle, depth=-1, pierce=True, timeout=FRAME_S
-        )
+        async with asyncio.timeout(timeout):
+            handle = (await asyncio.shield(frame.document))["result"]["objectId"]
+            found = await frame.channel.send("DOMDebugger.getEventListeners", objectId=handle, depth=-1, pierce=True)
+    except TimeoutError:
+        return None
     except (ProtocolError, Failure):
         return set()  # replaced, crashed or stuck meanwhile: an inner frame's trouble is not the page's
-    return {one["backendNodeId"] for one in found["listeners"] if one["type"] in _CLICKS and "backendNodeId" in one}
+    listeners = [one for one in found["listeners"] if "backendNodeId" in one]
+    counts = Counter(one["backendNodeId"] for one in listeners)
+    return {node for one in listeners if one["type"] in _CLICKS and counts[node := one["backendNodeId"]] < EVERYTHING}

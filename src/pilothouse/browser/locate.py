@@ -30,7 +30,8 @@ class Spot(msgspec.Struct, frozen=True):
 
 class Element(msgspec.Struct, frozen=True):
     """One element of one document. `note` tells what the caller should know about how it was found; `seal` what it was
-    judged by, and has to be still when something is done to it; `spot` where it was to be pressed then."""
+    judged by, and has to be still when something is done to it; `spot` where it was to be pressed then; `focused` that
+    it was named as what has the focus."""
 
     frame: Frame
     world: World
@@ -39,12 +40,14 @@ class Element(msgspec.Struct, frozen=True):
     note: str = ""
     seal: str = ""
     spot: Spot | None = None
+    focused: bool = False
 
 
 class Hold(Protocol):
     """What a call was judged by before it ran: see aim."""
 
     async def element(self, tab: Tab, target: str | list[str]) -> Element: ...
+    async def press(self, element: Element) -> Element: ...
     async def confirm(self, tab: Tab, *, enter: bool) -> None: ...
     def ahead(self) -> Ahead | None: ...
     async def follow(self, tab: Tab, *, enter: bool) -> None: ...
@@ -59,24 +62,24 @@ HELD: ContextVar[Hold | None] = ContextVar("held", default=None)  # by the call 
 
 
 async def locate(tab: Tab, target: str | list[str]) -> Element:
-    """The element that a target names; if the call was judged by it, that very one."""
+    """The one element that a target names, to be acted on; if the call was judged by it, that very one."""
     held = HELD.get()
-    return await (held.element(tab, target) if held else find(tab, target))
+    return await (held.element(tab, target) if held else find(tab, target, one=True))
 
 
-async def find(tab: Tab, target: str | list[str]) -> Element:
-    """Of several alternatives, the first that is there."""
+async def find(tab: Tab, target: str | list[str], *, one: bool = False) -> Element:
+    """Of several alternatives, the first that is there. If it has to be the `one`, no other may be called the same."""
     alternatives = [target] if isinstance(target, str) else target
     if not alternatives:
         raise Failure("bad_request", "the list of targets is empty")
     failure: Failure | None = None
-    for one in alternatives:
+    for name in alternatives:
         try:
-            return _by_ref(tab, one) if is_ref(one) else await _by_query(tab, one)
+            return _by_ref(tab, name) if is_ref(name) else await _by_query(tab, name, one=one)
         except Failure as missing:
-            if missing.code not in ("not_found", "stale_ref"):
+            if missing.code not in ("not_found", "stale_ref", "ambiguous"):
                 raise
-            failure = failure or missing
+            failure = missing if failure is None or missing.code == "ambiguous" else failure
     assert failure
     raise failure
 
@@ -85,7 +88,7 @@ async def optional_scope(tab: Tab, target: str | list[str] | None) -> tuple[Fram
     """The frame and local ref of a target, or the current frame as a whole."""
     if not target:
         return tab.here, 0
-    element = await locate(tab, target)
+    element = await find(tab, target)
     return element.frame, element.local
 
 
@@ -99,6 +102,12 @@ def _by_ref(tab: Tab, ref: str) -> Element:
         raise Failure(
             "not_found", f"there is no {ref} in this tab yet", suggestions=["refs come from get_page_state or find"]
         )
+    if tab.refs.is_elsewhere(ref):
+        raise Failure(
+            "not_found",
+            f"{ref} is in another tab than {tab.name}",
+            suggestions=["name its tab, or switch_tab to it (list_tabs shows them)"],
+        )
     raise stale(ref, "its document is gone")
 
 
@@ -106,16 +115,16 @@ def stale(ref: str, why: str) -> Failure:
     return Failure("stale_ref", f"{ref}: {why}", suggestions=["take a new snapshot (get_page_state) and use its refs"])
 
 
-async def _by_query(tab: Tab, query: str) -> Element:
+async def _by_query(tab: Tab, query: str, *, one: bool) -> Element:
     """The frame the caller is in comes first, then all others."""
     here = tab.here
     await tab.frames.ready(here, LOCATE_TIMEOUT_S)
     frames = [here, *(one for one in tab.frames if one is not here)]
     for frame in frames:
-        if found := await _in_frame(tab, frame, query):
+        if found := await _in_frame(tab, frame, query, one=one):
             return found
     for frame in frames:
-        if await reveal(frame) and (found := await _in_frame(tab, frame, query)):
+        if await reveal(frame) and (found := await _in_frame(tab, frame, query, one=one)):
             return found
     raise await _not_found(tab, here, query)
 
@@ -134,12 +143,12 @@ async def reveal(frame: Frame) -> bool:
     return opened
 
 
-async def _in_frame(tab: Tab, frame: Frame, query: str) -> Element | None:
+async def _in_frame(tab: Tab, frame: Frame, query: str, *, one: bool) -> Element | None:
     world = frame.world
     if world is None:
         return None
     try:
-        found = await world.call("locate", query, timeout=LOCATE_TIMEOUT_S)
+        found = await world.call("locate", query, {"one": one}, timeout=LOCATE_TIMEOUT_S)
     except WorldGone:
         return None
     if error := found.get("error"):
@@ -154,9 +163,34 @@ async def _in_frame(tab: Tab, frame: Frame, query: str) -> Element | None:
         return None
     if not matches:
         return None
+    if len(rivals := [rival for rival in found.get("rivals", ()) if rival["n"] in matches]) > 1:
+        raise _ambiguous(tab, world, query, rivals, found["total"])
     local, total = matches[0], found["total"] if matches == found["matches"] else len(matches)
     note = f"the first of {total} matches" if total > 1 else ""
-    return Element(frame, world, local, tab.refs.number(world.uid, local), note)
+    focused = query.strip() == ":focus"
+    return Element(frame, world, local, tab.refs.number(world.uid, local), note, focused=focused)
+
+
+def _ambiguous(tab: Tab, world: World, query: str, rivals: list[dict[str, Any]], total: int) -> Failure:
+    """To act on the first of them could be to delete another record than the one that was meant."""
+    lines = [_line(one) + (f" in {quoted(one['around'], 100)}" if one["around"] else "") for one in rivals]
+    count = f"{len(rivals)} or more" if total > len(rivals) else len(rivals)  # of the others some may be out of sight
+    return Failure(
+        "ambiguous",
+        f"{count} elements match {query!r}: nothing was done",
+        details={"candidates": _shown(tab, world, lines)},
+        suggestions=["repeat the call with the ref of the one that is meant"],
+    )
+
+
+def _line(one: dict[str, Any]) -> str:
+    return f"{one['role']} {quoted(one['name'])} {one['ref']}"
+
+
+def _shown(tab: Tab, world: World, lines: list[str]) -> list[str]:
+    """What was found by letters that nobody is shown would tell of these."""
+    shown = [one for one in lines if tab.terms.redact_registered(one) == one]
+    return [tab.refs.render(world.uid, line) for line in shown]
 
 
 async def _not_found(tab: Tab, frame: Frame, query: str) -> Failure:
@@ -165,10 +199,7 @@ async def _not_found(tab: Tab, frame: Frame, query: str) -> Failure:
     if world := frame.world:
         try:
             nearest = await world.call("nearest", query, 5, timeout=2)
-            lines = [f"{one['role']} {quoted(one['name'])} {one['ref']}" for one in nearest]
-            # What is near by letters that nobody is shown would tell of these.
-            lines = [one for one in lines if tab.terms.redact_registered(one) == one]
-            candidates = [tab.refs.render(world.uid, line) for line in lines]
+            candidates = _shown(tab, world, [_line(one) for one in nearest])
         except (WorldGone, Failure):
             candidates = []  # the error itself matters more than its decoration
     return Failure(

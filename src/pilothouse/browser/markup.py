@@ -5,7 +5,7 @@ Above: tools. Below: locate, world.
 
 from typing import Any
 
-from pilothouse.browser.locate import locate, reveal, stale
+from pilothouse.browser.locate import find, reveal, stale
 from pilothouse.browser.tab import Tab
 
 TIMEOUT_S = 15.0
@@ -13,7 +13,7 @@ TIMEOUT_S = 15.0
 
 async def around(tab: Tab, target: str | list[str], max_chars: int) -> tuple[str, dict[str, Any]]:
     """The element's ref and its surroundings: tag, ancestors, before, after, html, cut."""
-    element = await locate(tab, target)
+    element = await find(tab, target)
     told = await element.world.call("markup", element.local, {"maxChars": max_chars}, timeout=TIMEOUT_S)
     if told is None:
         raise stale(element.ref, "the element is gone")

@@ -18,13 +18,16 @@ from pilothouse.browser.settle import Mark, arrived, settle
 from pilothouse.browser.stuck import STUCK_S, free, open_up
 from pilothouse.browser.tab import MAX_TITLE, Document, Tab
 from pilothouse.cdp.connection import ProtocolError
+from pilothouse.doing import doing
 from pilothouse.errors import Failure
+from pilothouse.result import counted, plain_url
 
 IDLE_S = 0.5
 OVERTAKEN_TRIES = 5
 PROBE_S = 0.5
 ERROR_PAGE_S = 1.0
 MAX_URL_CHARS = 300
+MAX_URL_TOLD = 120  # while it is loading
 NO_PAGE = (204, 205)
 BLANK = "about:blank"  # what a tab of ours begins with: nobody has been there
 FRESH_S = 10.0  # for so long a page that nobody has waited for counts as the next one
@@ -69,7 +72,12 @@ class Arrival(msgspec.Struct, frozen=True):
 
 async def navigate(tab: Tab, url: str, wait_until: str, timeout: float) -> Arrival:
     end = asyncio.get_running_loop().time() + timeout
-    retried = False
+    with doing(lambda: _loading(tab, f"loading {plain_url(tab.terms.redact_text(url), MAX_URL_TOLD)}")):
+        return await _navigate(tab, url, wait_until, end)
+
+
+async def _navigate(tab: Tab, url: str, wait_until: str, end: float) -> Arrival:
+    retried, revived = False, _revived(tab)
     async with _leaving(tab):
         for tries_left in reversed(range(OVERTAKEN_TRIES)):
             before = tab.document
@@ -87,7 +95,7 @@ async def navigate(tab: Tab, url: str, wait_until: str, timeout: float) -> Arriv
             await _arrive(tab, before, wait_until, end)
             if not tab.route.taken_back(loader):
                 break
-    return await _arrival(tab, "the first try failed on the network; the second worked" if retried else "")
+    return await _arrival(tab, revived, "the first try failed on the network; the second worked" if retried else "")
 
 
 def _overtaken(tab: Tab, before: Document, reply: dict[str, Any]) -> bool:
@@ -109,29 +117,49 @@ async def reload(tab: Tab, wait_until: str, timeout: float) -> Arrival:
             suggestions=["navigate to its address", "or go back, and send the form anew"],
         )
     end = asyncio.get_running_loop().time() + timeout
-    async with _leaving(tab):
-        before = tab.document
-        await tab.channel.send("Page.reload")
-        await _arrive(tab, before, wait_until, end)
-    return await _arrival(tab)
+    revived = _revived(tab)
+    with doing(lambda: _loading(tab, "loading the page again")):
+        async with _leaving(tab):
+            before = tab.document
+            await tab.channel.send("Page.reload")
+            await _come(tab, lambda: tab.document is not before, end, tab.url)
+            await _arrive(tab, before, wait_until, end)
+        return await _arrival(tab, revived)
 
 
 async def history(tab: Tab, step: int, timeout: float) -> Arrival:
     """The navigation history, not `history.back()`: that one is silent when there is nothing to go back to."""
     end = asyncio.get_running_loop().time() + timeout
+    revived = _revived(tab)
     told, _ = await asyncio.gather(tab.channel.post("Page.getNavigationHistory"), open_up(tab))
     entry = _entry(told, step)
+    with doing(lambda: _loading(tab, f"going {'back' if step < 0 else 'forward'}")):
+        await _go_to(tab, entry, end)
+        return await _arrival(tab, revived)
+
+
+async def _go_to(tab: Tab, entry: dict[str, Any], end: float) -> None:
     async with _left(tab) as mark:
-        before, moves = tab.document, tab.route.moves
+        before, moves, inner = tab.document, tab.route.moves, tab.frames.inner_moves
+
+        def has_come() -> bool:
+            """A step of the history may be one of a frame, of which the page itself hears nothing."""
+            within = tab.route.moves > moves or (tab.frames.inner_moves > inner and not tab.route.navigating)
+            return tab.document is not before or within
+
         tab.channel.post("Page.navigateToHistoryEntry", entryId=entry["id"])
-        await _until(tab, lambda: tab.document is not before or tab.route.moves > moves, end, entry["url"])
+        await _come(tab, has_come, end, entry["url"])
         if tab.document is not before:
             if tab.document.whole:  # it comes back as it was left, and the history knows what it was called
                 tab.title = tab.title or entry["title"][:MAX_TITLE]
             await _arrive(tab, before, "domcontentloaded", end)
     if tab.document is before:
         await settle(tab, mark)  # a move within the page is an action of it
-    return await _arrival(tab)
+
+
+def _revived(tab: Tab) -> str:
+    """What is told to who goes anywhere with a crashed tab, if they arrive."""
+    return "the tab's renderer had crashed; it was revived, its state is new" if tab.crashed else ""
 
 
 def _entry(told: dict[str, Any], step: int) -> dict[str, Any]:
@@ -152,12 +180,19 @@ async def next_navigation(tab: Tab, wait_until: str, timeout: float) -> Arrival:
     def over() -> bool:
         return bool((tab.route.strayed_at and not tab.route.navigating) or tab.hindrance())
 
-    if not await tab.signal.until(over, timeout):
-        raise _nowhere(tab)
+    with doing(lambda: "waiting for the next page"):
+        if not await tab.signal.until(over, timeout):
+            raise _nowhere(tab)
     if failure := tab.hindrance():
         raise failure
-    await _arrive(tab, None, wait_until, end)
-    return await _arrival(tab)
+    with doing(lambda: _loading(tab, "loading the next page")):
+        await _arrive(tab, None, wait_until, end)
+        return await _arrival(tab)
+
+
+def _loading(tab: Tab, what: str) -> str:
+    """For who hears of it: an address that the page itself has chosen is not among it."""
+    return f"{what}; {counted(len(tab.network.in_flight()), 'request')} open"
 
 
 def _nowhere(tab: Tab) -> Failure:
@@ -188,9 +223,10 @@ async def _leaving(tab: Tab) -> AsyncGenerator[Mark]:
 @contextlib.asynccontextmanager
 async def _left(tab: Tab) -> AsyncGenerator[Mark]:
     """The rest of leaving, for a page that is known to answer."""
+    before, had_crashed = tab.document, tab.crashed
     tab.crashed = False  # going anywhere brings a new renderer
     mark = Mark(tab, tab.frames.main)
-    letting_go = asyncio.ensure_future(_let_go(tab, tab.document))
+    letting_go = asyncio.ensure_future(_let_go(tab, before))
     try:
         yield mark
     except asyncio.CancelledError:
@@ -198,6 +234,8 @@ async def _left(tab: Tab) -> AsyncGenerator[Mark]:
         raise
     finally:
         letting_go.cancel()
+        if had_crashed and tab.document is before:
+            tab.crashed = True  # nothing came: a new renderer shows an empty page instead of the one that crashed (M)
     arrived(tab, mark)
     look_ahead(tab)
 
@@ -288,6 +326,17 @@ def _refused(shown: str, refusal: Refusal, details: dict[str, str]) -> Failure:
     )
 
 
+async def _come(tab: Tab, has_come: Callable[[], bool], end: float, url: str) -> None:
+    """Until the page that was asked for is there, loaded or not; else it is given up."""
+    to_stop_s = min(STOP_S, (end - asyncio.get_running_loop().time()) / 4)
+    try:
+        await _until(tab, has_come, end - to_stop_s, url)
+    except Failure as failure:
+        if failure.code != "timeout":
+            raise
+        raise await _given_up(tab, url, to_stop_s) from None
+
+
 async def _arrive(tab: Tab, before: Document | None, wait_until: str, end: float) -> None:
     url = tab.url
     await _until(tab, lambda: tab.document is not before, end, url)
@@ -333,9 +382,9 @@ def _late(tab: Tab, what: str) -> Failure:
     )
 
 
-async def _arrival(tab: Tab, note: str = "") -> Arrival:
+async def _arrival(tab: Tab, *notes: str) -> Arrival:
     tab.route.strayed_at = 0.0
     if not tab.title and not await tab.learn_title():
-        note = "the page has arrived; its script keeps it busy"
+        notes += ("the page has arrived; its script keeps it busy",)
     request = tab.network.by_loader(tab.document.loader_id)
-    return Arrival(tab.url, tab.title, request.status if request else 0, note)
+    return Arrival(tab.url, tab.title, request.status if request else 0, "\n".join(filter(None, notes)))

@@ -1,7 +1,7 @@
 """Every request of a tab, in a ring: headers, bodies, timing, failures, WebSocket frames, server-sent events.
 
-Above: tab, settle, stream, tools. Below: cdp. Bodies stay in the browser until somebody asks; durable messages keep
-them there when the page has moved on.
+Above: tab, settle, stream, tools. Below: eventstream, cdp. Bodies stay in the browser until somebody asks; durable
+messages keep them there when the page has moved on.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser import patterns
+from pilothouse.browser.eventstream import EventStream
 from pilothouse.browser.signal import Signal
 from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import no_such_status
@@ -32,6 +33,8 @@ _LONG_LIVED = {"shared_worker", "service_worker"}  # they stay when a page goes
 _CONTENT = {"Document", "XHR", "Fetch", "Script", "Stylesheet"}
 # Bodies fetched at once where the browser cannot keep them.
 _EAGER = {"Document", "XHR", "Fetch"}
+# Events in them are told as bytes: scripts read these by themselves.
+_SCRIPTED = {"XHR", "Fetch"}
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -76,6 +79,7 @@ class Request(msgspec.Struct):
     body: str | None = None
     frames: list[Message] = []
     frames_dropped: int = 0
+    stream: EventStream | None = None
     began: float = 0  # by our clock
     browser_began: float = 0  # by the browser's
     told: list[str] = []  # sides whose real headers have come
@@ -109,6 +113,7 @@ class Network:
             "Network.responseReceivedExtraInfo": lambda p: self._extra_info("response", p),
             "Network.responseReceived": self._responded,
             "Network.requestServedFromCache": self._cached,
+            "Network.dataReceived": self._data,
             "Network.loadingFinished": self._finished,
             "Network.loadingFailed": self._failed,
             "Network.eventSourceMessageReceived": self._event,
@@ -160,6 +165,13 @@ class Network:
         for one in gone:
             one.failure = one.failure or "the page was left"
             self._done(one)
+
+    def stopped(self, loader_id: str) -> None:
+        """A document loads no longer. If it was broken off before all of it had come, the browser never tells how its
+        own request ended (M)."""
+        if request := self._current.get(loader_id):
+            request.failure = request.failure or "loading was stopped"
+            self._done(request)
 
     def ended(self, channel: Channel) -> None:
         """A frame or worker is gone: nobody will ever hear how its requests ended."""
@@ -310,6 +322,8 @@ class Network:
         if request := self._current.get(params["requestId"]):
             request.type = params.get("type", request.type)
             self._take_response(request, params["response"])
+            if request.mime_type == "text/event-stream" and request.type in _SCRIPTED:
+                self._read_along(request)
             self._signal.stir()
 
     @staticmethod
@@ -363,6 +377,26 @@ class Network:
             listener(request)
 
     # Streams
+
+    def _read_along(self, request: Request) -> None:
+        """From now on the browser tells what comes, and what has come until now."""
+        request.stream = stream = EventStream()
+
+        def begun(reply: asyncio.Future[dict[str, Any]]) -> None:
+            if not reply.cancelled() and not reply.exception():
+                self._streamed(request, stream.begin(base64.b64decode(reply.result()["bufferedData"])))
+
+        asked = request.channel.post("Network.streamResourceContent", requestId=request.browser_id)
+        asked.add_done_callback(begun)
+
+    def _data(self, params: dict[str, Any]) -> None:
+        request = self._current.get(params["requestId"])
+        if request and request.stream and (data := params.get("data")):
+            self._streamed(request, request.stream.feed(base64.b64decode(data)))
+
+    def _streamed(self, request: Request, events: list[tuple[str, str]]) -> None:
+        for name, data in events:
+            self._keep(request, Message("received", _now(), data, name))
 
     def _event(self, params: dict[str, Any]) -> None:
         if request := self._current.get(params["requestId"]):

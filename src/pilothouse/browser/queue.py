@@ -1,23 +1,22 @@
 """The waiting for browsers of one source: who asks, who is served, who is told how long it may take.
 
-Above: remote; sessions hand in the progress of the call that waits. Below: asyncio. Who stops waiting loses no place:
+Above: remote. Below: doing, which tells the very call that waits; asyncio. Who stops waiting loses no place:
 the next who wants a browser of that source takes it over, and what comes for nobody is given back.
 """
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Generic, Protocol, TypeVar
 
+from pilothouse.doing import doing, is_heard
 from pilothouse.errors import Failure
 
 log = logging.getLogger(__name__)
 
-TELL_EVERY_S = 1.0
+ASK_EVERY_S = 1.0
 SPARE_S = 30.0  # for so long a browser that came after its caller had gone waits for the next
-
-Progress = Callable[[float, float | None, str], Awaitable[None]]
 
 
 class Arrival(Protocol):
@@ -54,8 +53,8 @@ class Queue(Generic[B]):
         """Nobody waits, and nothing that came waits for somebody."""
         return not self._asked and not self._left
 
-    async def take(self, progress: Progress | None) -> B:
-        return await (self._for_all(progress) if self._share else self._for_one(progress))
+    async def take(self) -> B:
+        return await (self._for_all() if self._share else self._for_one())
 
     def close(self) -> None:
         """Whatever has not come is not waited for any more."""
@@ -63,22 +62,22 @@ class Queue(Generic[B]):
         for task in self._asked:
             task.cancel()
 
-    async def _for_all(self, progress: Progress | None) -> B:
+    async def _for_all(self) -> B:
         task = self._shared
         if task is None or (task.done() and not _is_up(task)):
             task = self._shared = self._ask()
         if task.done():  # at once: it may be about to be let go
             return task.result()
-        return await self._awaited(task, progress)
+        return await self._awaited(task)
 
-    async def _for_one(self, progress: Progress | None) -> B:
+    async def _for_one(self) -> B:
         task = next((one for one in self._left if not one.done() or _is_up(one)), None)
         if task is None:
             task = self._ask()
         else:
             self._left.remove(task)
         try:
-            return await self._awaited(task, progress)
+            return await self._awaited(task)
         except BaseException:  # whatever it was that ended the waiting: a browser that comes must be somebody's
             if not self._closing and (not task.done() or _is_up(task)):
                 self._left.append(task)
@@ -104,30 +103,26 @@ class Queue(Generic[B]):
             if _is_up(task):
                 task.result().release()
 
-    async def _awaited(self, task: "asyncio.Task[B]", progress: Progress | None) -> B:
-        began = asyncio.get_running_loop().time()
-        while not (await asyncio.wait({task}, timeout=TELL_EVERY_S if progress else None))[0]:
-            if progress and not await self._tell(progress, asyncio.get_running_loop().time() - began):
-                progress = None
+    async def _awaited(self, task: "asyncio.Task[B]") -> B:
+        standing = "waiting for a browser"
+        with doing(lambda: standing):
+            while not (await asyncio.wait({task}, timeout=ASK_EVERY_S if is_heard() else None))[0]:
+                standing = await self._where_it_stands() or standing
         if task.cancelled():
             raise Failure("browser_gone", "the daemon is stopping")
         return task.result()
 
-    async def _tell(self, progress: Progress, waited_s: float) -> bool:
-        """Whether anybody listens. Who cannot be told, for whatever reason, is served all the same."""
-        try:
-            await progress(waited_s, None, await self._where_it_stands())
-        except Exception as error:
-            log.debug("nobody hears how the queue stands: %s", error)
-            return False
-        return True
-
     async def _where_it_stands(self) -> str:
-        """One question a second, however many wait: who is asked is busy already."""
+        """One question a second, however many wait: who is asked is busy already. Who cannot be told is served all the
+        same."""
         now = asyncio.get_running_loop().time()
-        if self._told is None or (self._told.done() and now - self._told_at >= TELL_EVERY_S):
+        if self._told is None or (self._told.done() and now - self._told_at >= ASK_EVERY_S):
             self._told, self._told_at = asyncio.create_task(self._standing()), now
-        return await asyncio.shield(self._told)
+        try:
+            return await asyncio.shield(self._told)
+        except Exception as error:
+            log.debug("nobody knows how the queue stands: %s", error)
+            return ""
 
 
 def _is_up(task: "asyncio.Task[B]") -> bool:

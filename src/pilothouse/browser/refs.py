@@ -1,29 +1,44 @@
-"""Numbers for elements: `e12` is used once in a tab, over all its documents and frames.
+"""Numbers for elements: `e12` is used once in a session, over all its tabs, documents and frames.
 
 Above: snapshot, locate, tab. Below: nothing. A world numbers its own elements; here each (world, local number) gets
-one number of the tab and keeps it. A ref whose world is gone can never mean anything else; nor can one of those
-that were dropped as the oldest of too many.
+one number and keeps it. A ref whose world is gone can never mean anything else; nor can one of those that were dropped
+as the oldest of too many, nor one of another tab: who has not heard that a tab was closed presses nothing elsewhere.
 """
 
 import re
+import weakref
 
 PLACEHOLDER = re.compile("\u0001(\\d+)\u0001")
 MAX_REFS = 50_000
 _REF = re.compile(r"\s*@?e([1-9]\d{0,8})\s*\Z")  # people write @e12 as well
 
 
-class Refs:
+class Numbers:
+    """Of one session; each is given once."""
+
     def __init__(self) -> None:
+        self.last = 0
+        self.users: weakref.WeakSet[Refs] = weakref.WeakSet()
+
+    def next(self) -> int:
+        self.last += 1
+        return self.last
+
+
+class Refs:
+    """Of one tab."""
+
+    def __init__(self, numbers: Numbers) -> None:
         self._numbers: dict[tuple[str, int], int] = {}
         self._places: dict[int, tuple[str, int]] = {}
-        self._last = 0
+        self._all = numbers
+        numbers.users.add(self)
 
     def number(self, uid: str, local: int) -> str:
         key = (uid, local)
         found = self._numbers.get(key)
         if found is None:
-            self._last = found = self._last + 1
-            self._numbers[key] = found
+            self._numbers[key] = found = self._all.next()
             self._places[found] = key
             self._drop_oldest()
         return f"e{found}"
@@ -40,14 +55,22 @@ class Refs:
 
     def issued(self, ref: str) -> bool:
         match = _REF.match(ref)
-        return bool(match) and int(match[1]) <= self._last
+        return bool(match) and int(match[1]) <= self._all.last
+
+    def is_elsewhere(self, ref: str) -> bool:
+        """Whether it is one of another tab, which is open."""
+        return any(other.place(ref) for other in self._all.users if other is not self)
+
+    def close(self) -> None:
+        """Its tab is: what it gave is nowhere any more."""
+        self._all.users.discard(self)
 
     def forget(self, uid: str) -> None:
         for key in [key for key in self._numbers if key[0] == uid]:
             del self._places[self._numbers.pop(key)]
 
     def render(self, uid: str, text: str) -> str:
-        """Put the tab's numbers where the world left its placeholders."""
+        """Put our numbers where the world left its placeholders."""
         return PLACEHOLDER.sub(lambda match: self.number(uid, int(match[1])), text)
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pilothouse.browser import courier
 from pilothouse.browser.browser import Browser, Context, Gateway
-from pilothouse.browser.queue import Progress, Queue
+from pilothouse.browser.queue import Queue
 from pilothouse.browser.shared import NoGateway
 from pilothouse.cdp.connection import Connection, ProtocolError
 from pilothouse.cdp.flags import NO_UDP
@@ -314,13 +314,13 @@ class Remotes:
             raise Failure(code, what, suggestions=[f"endpoint={one}" for one in list(known)[:10]])
         return name
 
-    async def take(self, name: str, wish: Wish, progress: Progress | None = None) -> RemoteContext:
+    async def take(self, name: str, wish: Wish) -> RemoteContext:
         """A context with one tab."""
         source = self._sources().get(name)
         if source is None or self._closing:
             raise Failure("browser_gone", f"the endpoint {name} is not there any more", suggestions=["open_session"])
         self._check(wish)
-        browser = await self._queue(source).take(progress)
+        browser = await self._queue(source).take()
         with browser.kept():
             gateway, proxy = await self._way_out(wish)
             try:

@@ -57,6 +57,7 @@ class Screencast:
         self._last: Frame | None = None
         self._first: asyncio.Task[None] | None = None
         self._starting: asyncio.Task[None] | None = None
+        self._casting = False  # before that, frames are those that only keep the tab drawing
         self._owed: deque[int] = deque(maxlen=MAX_OWED)  # frames that the browser waits for to be acknowledged
         self._deaf = tab.channel.on("Page.screencastFrame", self._came)
 
@@ -106,10 +107,11 @@ class Screencast:
         """Why the browser shows nothing, told when it may be asked again: a page that is just being replaced has no
         picture, its successor will have one."""
         document = self.tab.document
-        # A tab of the person's own Chrome has one already, and a second is refused (M).
+        # A tab that may lie behind others has one already, and a second is refused (M).
         self.tab.channel.post("Page.stopScreencast", timeout=START_S)
         try:
             await self.tab.channel.send("Page.startScreencast", timeout=START_S, **options)
+            self._casting = True
         except ProtocolError as error:
             await self.tab.signal.until(lambda: self.tab.document is not document or self.tab.closed, FIRST_S)
             return error.reason or "the browser refused"
@@ -134,6 +136,8 @@ class Screencast:
 
     def _came(self, params: dict[str, Any]) -> None:
         self._owed.append(params["sessionId"])
+        if not self._casting:
+            return
         size = params["metadata"]
         self._show(Frame(base64.b64decode(params["data"]), size["deviceWidth"], size["deviceHeight"]))
 

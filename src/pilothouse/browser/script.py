@@ -1,6 +1,6 @@
 """Run script in a page, and bring back what it gives.
 
-Above: tools. Below: locate, cdp.
+Above: tools. Below: values, locate, cdp.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from pilothouse.browser.frames import Frame
 from pilothouse.browser.locate import Element, locate
 from pilothouse.browser.settle import Mark, settle_script, turn
 from pilothouse.browser.tab import Tab
+from pilothouse.browser.values import PLAIN, Returned
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 from pilothouse.result import quoted
@@ -28,20 +29,19 @@ _BREAK = re.compile(r"[;\n]\s*+")
 _BEGINS = re.compile(r"[\w$\"'{!]")
 MOST_SPLITS = 5
 MAX_THROWN = 500
-# What would become {}: elements as their source, dates as JSON has them, collections as lists.
-_PLAIN = """((value) => {
-  const source = (one) => one instanceof Element ? one.outerHTML.slice(0, 1000) : one.textContent;
-  const date = (one) => Number.isNaN(one.getTime()) ? String(one) : one.toISOString();
-  const shown = (one) => one instanceof Node ? source(one) : one instanceof Date ? date(one) : one;
-  const lists = [NodeList, HTMLCollection, Set];
-  if (lists.some((kind) => value instanceof kind)) return [...value].map(shown);
-  return value instanceof Map ? [...value] : value instanceof Error ? String(value) : shown(value);
-})"""
 
 
 async def evaluate(
     tab: Tab, expression: str, *, target: str | list[str] | None, args: list[Any], world: str, timeout: float
 ) -> Any:
+    """The value that `run` brings back."""
+    told = await run(tab, expression, target=target, args=args, world=world, timeout=timeout)
+    return told.value
+
+
+async def run(
+    tab: Tab, expression: str, *, target: str | list[str] | None, args: list[Any], world: str, timeout: float
+) -> Returned:
     """The value of an expression or function body; a function is called with the element, then the arguments."""
     element = await locate(tab, target) if target else None
     frame = element.frame if element else tab.here
@@ -58,13 +58,13 @@ async def evaluate(
     # The page's next turns were asked for in one breath with the script. Answered before it, they came before its end.
     behind = turns[-1] if turns and not turns[-1].done() else None
     await settle_script(tab, mark, behind)
-    return _value(reply)
+    return _returned(reply)
 
 
 async def read(tab: Tab, expression: str, timeout: float) -> Any:
     """The value of an expression that changes nothing, in the page's own world."""
     frame = tab.here
-    return _value(await _Script(tab, frame, None, [], "page", timeout).run(expression))
+    return _returned(await _Script(tab, frame, None, [], "page", timeout).run(expression)).value
 
 
 class _Script:
@@ -137,7 +137,7 @@ class _Script:
         judge_again()
         answer = self._frame.channel.post(
             "Runtime.callFunctionOn",
-            functionDeclaration=f"async (...given) => {_PLAIN.replace(chr(10), '')}(await ({declaration})(...given))",
+            functionDeclaration=f"async (...given) => {PLAIN}(await ({declaration})(...given))",
             arguments=arguments,
             uniqueContextId=where,
             returnByValue=True,
@@ -175,10 +175,6 @@ def _never_ran(error: ProtocolError) -> bool:
 
 
 def _ended_by(error: ProtocolError) -> dict[str, Any]:
-    if "chain is too long" in error.reason or "could not be returned" in error.reason:
-        raise Failure(
-            "page_error", "the value cannot be turned into JSON", suggestions=["return only the fields you need"]
-        ) from None
     if "navigated" in error.reason or "context" in error.reason.lower():
         return {"result": {"type": "undefined"}}  # it led to another page; the result tells of that one
     raise Failure("page_error", error.reason) from error
@@ -197,13 +193,11 @@ async def _in_context(element: Element, context_id: int) -> str:
     return found["object"]["objectId"]
 
 
-def _value(reply: dict[str, Any]) -> Any:
+def _returned(reply: dict[str, Any]) -> Returned:
     if details := reply.get("exceptionDetails"):
         raise _thrown(details)
-    result = reply["result"]
-    if "value" in result:
-        return result["value"]
-    return result.get("unserializableValue") or result.get("description")
+    told = reply["result"].get("value")
+    return Returned(told.get("value"), told["odd"]) if told else Returned(None, ["undefined"])
 
 
 def _thrown(details: dict[str, Any]) -> Failure:

@@ -70,6 +70,11 @@ class Seat(Context):
         self.key = f"{browser.context_id}/{number}"
         self._profile_browser = browser
 
+    @property
+    def hides(self) -> bool:
+        """Tabs of other sessions, and of the person, are in the same window."""
+        return True
+
     async def open_tab(self, url: str = "about:blank", *, background: bool = True) -> Tab:
         """One at a time: a new target does not say who asked for it."""
         async with self._profile_browser.opening:

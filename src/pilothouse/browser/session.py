@@ -17,7 +17,6 @@ from pilothouse.browser.browser import Context
 from pilothouse.browser.files import Folder
 from pilothouse.browser.intercept import Rules
 from pilothouse.browser.pause import Pause
-from pilothouse.browser.queue import Progress
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stream import Line, Stream, Wanted
 from pilothouse.browser.tab import Tab, taken
@@ -31,8 +30,8 @@ WITHDRAWN_KEPT = 50
 POPUP_FRESH_S = 10.0  # for so long a tab that a page opened counts as the next one
 
 
-Take = Callable[[Progress | None], Awaitable[Context]]
-"""A place in a browser; who has to wait for one is told by the progress of the very call that waits."""
+Take = Callable[[], Awaitable[Context]]
+"""A place in a browser."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -141,12 +140,12 @@ class Session:
         """What the policy cannot hold in its browser."""
         return self._context.limits if self._context else ""
 
-    async def open(self, progress: Progress | None = None) -> None:
+    async def open(self) -> None:
         """Move into a browser: at first, and again when the last one died."""
-        await self._move_in(progress)
+        await self._move_in()
         await self.context.present()
 
-    async def _move_in(self, progress: Progress | None) -> None:
+    async def _move_in(self) -> None:
         async with self._moving_in:
             self._check_open()
             if self._context and self._context.browser.alive:
@@ -156,7 +155,7 @@ class Session:
                 await self._context.close()
             self._forget_tabs()
             self._popups.clear()
-            self._context = context = await self._take(progress)
+            self._context = context = await self._take()
             self._dress(context)
             if self.rules or (self._border and self._border.watch):
                 await context.intercept.apply()
@@ -174,9 +173,9 @@ class Session:
     def has_tab(self, name: str) -> bool:
         return any(name in (tab.name, tab.target_id) for tab in self.tabs)
 
-    async def tab(self, name: str = "", *, opens: bool = False, progress: Progress | None = None) -> Tab:
+    async def tab(self, name: str = "", *, opens: bool = False) -> Tab:
         """The tab of that name, or the current one; if there is none, a new one for who `opens`."""
-        await self.open(progress)
+        await self.open()
         if name:
             found = self._tabs.get(name) or next((tab for tab in self.tabs if tab.target_id == name), None)
             if found is None and name in self._withdrawn:
@@ -261,8 +260,8 @@ class Session:
 
     # What the context tells its owner
 
-    def report(self, kind: str, tab: str, text: str, about: str = "") -> None:
-        self.watch.add(kind, tab, text, about)
+    def report(self, kind: str, tab: str, text: str, about: str = "", count: int = 1) -> None:
+        self.watch.add(kind, tab, text, about, count)
 
     def opened(self, tab: Tab) -> None:
         self._name(tab)

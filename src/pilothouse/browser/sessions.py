@@ -19,12 +19,10 @@ import msgspec
 
 from pilothouse.browser import handles, partings
 from pilothouse.browser.border import Border, OpenBorder
-from pilothouse.browser.browser import Context
 from pilothouse.browser.browsers import Browsers, Wish
 from pilothouse.browser.folders import Folders
 from pilothouse.browser.partings import Parting, Partings
 from pilothouse.browser.pool import Pool
-from pilothouse.browser.queue import Progress
 from pilothouse.browser.remote import Place, Remotes
 from pilothouse.browser.remote import Wish as FarWish
 from pilothouse.browser.session import AS_IT_IS, Options, Session, Take
@@ -106,8 +104,7 @@ class Sessions:
         """From now on; sessions that are open keep the terms they were opened with."""
         self._max_sessions, self._idle_s, self.terms, self.warden.bounds = max_sessions, idle_s, terms, bounds
 
-    async def open(self, owner: Owner, options: Options, progress: Progress | None = None) -> Session:
-        """`progress` is told where the browser has to be waited for in a queue."""
+    async def open(self, owner: Owner, options: Options) -> Session:
         if len(self._open) >= self._max_sessions:
             raise self._full()
         handles.admit(sum(not one.settled for one in self._open.values()))
@@ -126,7 +123,7 @@ class Sessions:
         self._open[session_id] = session
         session.watch.subscribe(lambda event: self._tell(session, event))
         try:
-            await session.open(progress)
+            await session.open()
         except BaseException:
             self._open.pop(session_id, None)
             session.closed = True  # another call may wait to move in
@@ -173,10 +170,9 @@ class Sessions:
         """How a session of this kind gets its place in a browser; a queue stands before those elsewhere only."""
         if options.browser == "remote" and self.remotes:
             return partial(self.remotes.take, options.profile, FarWish(options.proxy, options.allowed_domains))
-        take = self._taking_here(options)
-        return lambda progress: take()
+        return self._taking_here(options)
 
-    def _taking_here(self, options: Options) -> Callable[[], Awaitable[Context]]:
+    def _taking_here(self, options: Options) -> Take:
         if options.browser == "profile" and self.browsers:
             wish = Wish(options.headless, options.proxy, options.allowed_domains)
             return partial(self.browsers.take, options.profile, wish)
@@ -229,11 +225,7 @@ class Sessions:
         return session if session and session.owner[0] == key else None
 
     async def find(
-        self,
-        owner: Owner,
-        session_id: str,
-        options: Callable[[str], Awaitable[Options]],
-        progress: Progress | None = None,
+        self, owner: Owner, session_id: str, options: Callable[[str], Awaitable[Options]]
     ) -> tuple[Session, bool]:
         """The named session, else the owner's only one, else a new one (True), on the profile that was named."""
         if there := self._there(owner, session_id):
@@ -241,7 +233,7 @@ class Sessions:
         asked = (None if session_id else self.partings.options(owner)) or await options(session_id)
         if there := self._there(owner, session_id):  # a call beside this one was faster
             return there, False
-        return await (self.open if session_id else self._renewed)(owner, asked, progress), True
+        return await (self.open if session_id else self._renewed)(owner, asked), True
 
     def _there(self, owner: Owner, session_id: str) -> Session | None:
         """None when one is to be opened; a name that is nobody's fails."""
@@ -250,10 +242,10 @@ class Sessions:
             return _only(self.of(owner))
         return None if self._opens(owner, session_id) else self.get(owner, session_id)
 
-    async def _renewed(self, owner: Owner, options: Options, progress: Progress | None) -> Session:
+    async def _renewed(self, owner: Owner, options: Options) -> Session:
         """A new one; who had one before is told what became of it."""
         parting = self.partings.of(owner)
-        session = await self.open(owner, options, progress)
+        session = await self.open(owner, options)
         if parting:
             session.report("browser", "", f"this is a new session: {parting.why}")
         before = [one for one, was in self._fell_idle.items() if was == owner]
@@ -415,13 +407,12 @@ class Sessions:
 
 
 class OwnSessions:
-    """The sessions as one caller sees them. `progress` is told where its call has to wait for a browser."""
+    """The sessions as one caller sees them."""
 
-    def __init__(self, sessions: Sessions, owner: Owner, defaults: Options, progress: Progress | None = None) -> None:
+    def __init__(self, sessions: Sessions, owner: Owner, defaults: Options) -> None:
         self._sessions = sessions
         self.owner = owner
         self.defaults = defaults
-        self._progress = progress
 
     def all(self) -> list[Session]:
         return self._sessions.of(self.owner)
@@ -430,10 +421,10 @@ class OwnSessions:
         return self._sessions.get(self.owner, session_id)
 
     async def open(self, options: Options) -> Session:
-        return await self._sessions.open(self.owner, options, self._progress)
+        return await self._sessions.open(self.owner, options)
 
     async def find(self, session_id: str) -> tuple[Session, bool]:
-        return await self._sessions.find(self.owner, session_id, self._new, self._progress)
+        return await self._sessions.find(self.owner, session_id, self._new)
 
     async def options_for(self, browser: str, profile: str, *, headless: bool | None = None) -> Options:
         """The defaults of this caller for a kind of browser; a profile brings its own."""

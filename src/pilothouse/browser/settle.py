@@ -7,18 +7,19 @@ changes until they rest. What a late timer may still do is waited out by the nex
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.network import Request
-from pilothouse.browser.world import WorldGone
+from pilothouse.browser.world import World, WorldGone
 from pilothouse.errors import Failure
 
 if TYPE_CHECKING:
     from pilothouse.browser.tab import Document, Tab
 
 WINDOW_S = 0.1  # in which a late timer's effect still counts as the action's
+BUSY_S = 0.01  # for some turns of the page: one that is slower may also keep a frame waiting that a timer has asked for
 STARVED_S = 0.4  # after the window: on a busy machine a due timer may still wait for its turn
 NAVIGATION_S = 10.0
 REQUESTS_S = 2.0
@@ -42,6 +43,8 @@ class Mark:
         self.acted_at = 0.0
         self.given_up: dict[str, Request] = {}  # not answered in time
         self.refused: list[dict[str, str]] = []  # fields that kept the browser from sending a form
+        self.landed = ""  # what a press has hit instead of what it was aimed at
+        self.active: dict[str, str] | None = None  # what the focused list says is active in it, if that is new
         tab.route.strayed_at = 0.0  # where the tab went before is not this action's doing
 
 
@@ -61,6 +64,8 @@ async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S, ahead: "
         for one in (ahead, turned):
             if one:
                 one.cancel()
+        if loop.time() - mark.acted_at > WINDOW_S / 2:
+            mark.acted_at = loop.time()  # a page that is slow to answer has had no time for its timers yet
 
 
 def turn_ahead(frame: Frame, event: str, *, behind: bool = False) -> Ahead:
@@ -123,7 +128,11 @@ async def wait_out(tab: "Tab", mark: Mark, timeout: float) -> None:
         await tab.signal.until(lambda: tab.route.navigating or tab.dialog or tab.closed, remaining)
     elif remaining < -STARVED_S and not _busy(tab, mark):
         return
-    await _follow(tab, mark, loop.time() + min(timeout, NAVIGATION_S))
+    began, end = loop.time(), loop.time() + min(timeout, NAVIGATION_S)
+    await _follow(tab, mark, end)
+    if mark.acted_at and loop.time() - began > BUSY_S and not (tab.dialog or tab.closed or tab.crashed):
+        await _drawn(mark)
+        await _follow(tab, mark, end)
 
 
 def _busy(tab: "Tab", mark: Mark) -> bool:
@@ -173,22 +182,34 @@ def _open_requests(tab: "Tab", mark: Mark) -> list[Request]:
 
 async def turn(mark: Mark) -> int:
     """Some turns of the frame's page, until it rests; how many changes it saw."""
+    told = await _told(mark, lambda world: world.call("tick", timeout=TICK_S))
+    return _heard(mark, told) if told else 0
+
+
+async def _drawn(mark: Mark) -> None:
+    """What a page wants to do before it draws, it has done then."""
+    await _told(mark, lambda world: world.call("drawn", timeout=TICK_S))
+
+
+async def _told(mark: Mark, asked: Callable[[World], Awaitable[Any]]) -> Any:
+    """None if the page cannot answer."""
     if not (mark.frame.world or mark.frame.page_context):
-        return 0
+        return None
     try:
-        world = await mark.frames.ready(mark.frame, TICK_S)
-        return _heard(mark, await world.call("tick", timeout=TICK_S))
+        return await asked(await mark.frames.ready(mark.frame, TICK_S))
     except WorldGone:
-        return 0
+        return None
     except Failure as failure:
         # A dialog, a crash, a closed tab or a busy script: the caller's next look tells which.
         if failure.code == "browser_gone":
             raise
-        return 0
+        return None
 
 
 def _heard(mark: Mark, told: dict[str, Any]) -> int:
     mark.refused += told["refused"]
+    mark.active = told["active"] or mark.active
+    mark.landed = told["landed"] or mark.landed
     return told["changes"]
 
 

@@ -358,19 +358,6 @@ class SharedSeat(Seat):
         self._waking.pop(target_id, None)
         self.ruled.discard(target_id)
 
-    def dress(self, tab: Tab) -> None:
-        super().dress(tab)
-        self._keep_drawing(tab)
-
-    def unwatched(self, tab: Tab) -> None:
-        super().unwatched(tab)
-        self._keep_drawing(tab)
-
-    def _keep_drawing(self, tab: Tab) -> None:
-        """While somebody takes frames of it, a tab in the background goes on drawing; without, 1 of 2 screenshots of it
-        gets no answer (M). Frames that nobody acknowledges end after three."""
-        tab.channel.post("Page.startScreencast", format="jpeg", quality=1, maxWidth=1, maxHeight=1)
-
     async def close(self) -> None:
         """Tabs of ours are closed; those of the person's are let go as they are."""
         self.owner = None

@@ -6,14 +6,12 @@ Above: tools. Below: unseen and listeners (what the walker cannot see by itself)
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterable
-from difflib import SequenceMatcher
-from itertools import takewhile
 from typing import Any
 
 import msgspec
 
 from pilothouse.browser.budget import clip, fitting, tokens
+from pilothouse.browser.difference import Difference
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.input import owner_in
 from pilothouse.browser.listeners import tell_listeners, told_ahead
@@ -26,16 +24,15 @@ from pilothouse.errors import Failure
 from pilothouse.result import counted, plain_url, quoted
 
 DEFAULT_BUDGET = 2500
-DIFF_SHARE = 0.4
-SMALL_DIFF = 200  # characters that are shown as a difference of however small a page
-MOST_PAIRS = 100_000  # 316 repeating lines on either side keep the matcher busy for 0.3 s, 1,000 for 10 s
 FRAME_TIMEOUT_S = 3.0
 PAGE_TIMEOUT_S = 20.0
 MAX_FRAME_DEPTH = 5
 MOST_SKIPPED = 20
 WHOLE = "(too much has changed for a difference: the whole page)"
-SHORTER = "(the whole page, which is shorter than what has changed)"
+UNTOLD = "(the page was too busy to say what listens for clicks: what can be pressed may read as text; look again)"
 _WORD = re.compile(r"\w+")
+# Lines of ours that stand for things which a snapshot of the view leaves out.
+_LEAVES_OUT = re.compile(r" *\(\d+ (?:more above|more below|more like these|controls of the page behind)")
 
 Lines = list[tuple[int, str]]
 
@@ -74,21 +71,25 @@ async def take(tab: Tab, options: Options) -> Snapshot:
     lines = ["  " * depth + text for depth, text in root.lines]
     tab.title = root.title if frame is tab.frames.main else tab.title
     seen = _reading(tab, options)
-    changed = _difference(seen, lines) if options.diff else ""
+    told = None
+    if options.diff and seen.lines:
+        told = await _difference(tab, frame, wanted, root, lines)
     if not options.scope and options.page == 1:
         seen.lines, seen.counts = lines, root.counts
-    if isinstance(changed, list):
-        return _changes(root, [*changed, *_out_of_view(root)], options.budget)
-    return _page(tab, options, root, lines, [changed] if changed else [])
+        seen.aside = seen.aside if told is not None else []
+    if told is None or _costs_more(told, [WHOLE, _title(root), *lines]):
+        return _page(tab, options, root, lines, [WHOLE] if told else [])
+    return _changes(root, [*told, *_out_of_view(root)], options.budget)
 
 
 async def _catch_up(tab: Tab, options: Options) -> None:
     """A page shows what the pages before it have not: they are read first, for who has not asked for them."""
     read = max(_reading(tab, options).pages, default=0)
-    if options.page - read > MOST_SKIPPED:
-        raise Failure("bad_request", f"page {read} was the last one read: read page {read + 1} before {options.page}")
-    for page in range(read + 1, options.page):
+    for page in range(read + 1, min(options.page, read + MOST_SKIPPED)):
         await take(tab, msgspec.structs.replace(options, page=page))
+    if options.page - read > MOST_SKIPPED:
+        read = max(_reading(tab, options).pages)
+        raise Failure("bad_request", f"page {read} was the last one read: read page {read + 1} before {options.page}")
 
 
 def _reading(tab: Tab, options: Options) -> Seen:
@@ -132,13 +133,20 @@ async def _look(tab: Tab, frame: Frame, wanted: dict[str, Any], since: dict[str,
     await tab.frames.ready(frame, PAGE_TIMEOUT_S)  # without our world nobody could be told who listens
     if not told_ahead(tab):
         await tell_listeners(tab, all_of_them=wanted["full"])
-        return await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, since)
+        return _honest(tab, await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, since))
     telling = asyncio.ensure_future(tell_listeners(tab, all_of_them=wanted["full"]))
     try:
         root = await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, since)
-        return await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, since) if await telling else root
+        again = await telling
+        return _honest(tab, await _gather(tab, frame, wanted, PAGE_TIMEOUT_S, since) if again else root)
     finally:
         telling.cancel()
+
+
+def _honest(tab: Tab, part: _Part) -> _Part:
+    if tab.document.untold:
+        part.lines.insert(0, (0, UNTOLD))
+    return part
 
 
 async def _gather(
@@ -221,11 +229,7 @@ async def _inner(
 def _page(tab: Tab, options: Options, part: _Part, lines: list[str], note: list[str]) -> Snapshot:
     """Header, lines and the hint at what is left, together within the budget."""
     unread = _unread(tab.seen, options.page, lines)
-    head = (
-        [*note, clip(f"{plain_url(part.url)}  {quoted(part.title, 300)}", options.budget // 3)]
-        if options.page == 1
-        else []
-    )
+    head = [*note, clip(_title(part), options.budget // 3)] if options.page == 1 else []
     if tokens(" ".join(part.sends)) > options.budget // 4:
         part.sends = []
     room = options.budget - tokens("\n".join([*head, _more(options, part, len(unread))])) - 2
@@ -236,6 +240,10 @@ def _page(tab: Tab, options: Options, part: _Part, lines: list[str], note: list[
     more = _more(options, part, len(unread) - count)
     body = [*head, *shown, *([more] if more else [])]
     return Snapshot(part.url, part.title, "\n".join(body), bool(more))
+
+
+def _title(part: _Part) -> str:
+    return f"{plain_url(part.url)}  {quoted(part.title, 300)}"
 
 
 def _unread(seen: Seen, page: int, lines: list[str]) -> list[str]:
@@ -251,7 +259,11 @@ def _unread(seen: Seen, page: int, lines: list[str]) -> list[str]:
         else:
             unread.append(line)
     if not unread:
-        raise Failure("not_found", f"there is no page {page}: everything has been shown")
+        raise Failure(
+            "not_found",
+            f"there {'is' if page == 2 else 'are'} only {counted(page - 1, 'page')}, and everything has been shown",
+            suggestions=["page=1 looks at the page again"],
+        )
     return unread
 
 
@@ -288,26 +300,16 @@ def _out_of_view(part: _Part) -> list[str]:
     return [*(f"+ {line} (outside the view)" for line in part.news), *hint]
 
 
-def _difference(seen: Seen, lines: list[str]) -> list[str] | str:
-    """Changed lines with `+` and `-`; or why the whole page is shown, empty when there is nothing to compare with."""
-    if not seen.lines:
-        return ""
-    head = _alike(seen.lines, lines)
-    tail = _alike(reversed(seen.lines[head:]), reversed(lines[head:]))
-    old, new = seen.lines[head : len(seen.lines) - tail], lines[head : len(lines) - tail]
-    if len(old) * len(new) > MOST_PAIRS:
-        return WHOLE
-    changed: list[str] = []
-    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind != "equal":
-            changed += [f"- {line.strip()}" for line in old[a:b]]
-            changed += [f"+ {line.strip()}" for line in new[c:d]]
-    whole, part = (sum(len(line) for line in some) for some in (lines, changed))
-    if part <= max(DIFF_SHARE * whole, SMALL_DIFF):
-        return changed
-    return SHORTER if DIFF_SHARE * whole < SMALL_DIFF and part > whole else WHOLE
+async def _difference(tab: Tab, frame: Frame, wanted: dict[str, Any], part: _Part, lines: list[str]) -> list[str]:
+    """What has changed since the caller last looked. What is not shown any more is only gone if it is nowhere: where a
+    snapshot leaves something out, the whole page is asked."""
+    change = Difference(tab.seen.lines, lines, tab.seen.aside)
+    if change.gone and not wanted["full"] and (part.above or part.below or any(map(_LEAVES_OUT.match, lines))):
+        everything = await _gather(tab, frame, {**wanted, "full": True}, PAGE_TIMEOUT_S)
+        change.spare(line for _, line in everything.lines)
+    tab.seen.aside = change.aside
+    return change.lines()
 
 
-def _alike(old: Iterable[str], new: Iterable[str]) -> int:
-    """How many lines are the same from the beginning."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+def _costs_more(told: list[str], lines: list[str]) -> bool:
+    return tokens("\n".join(told)) > tokens("\n".join(lines))

@@ -6,7 +6,7 @@ first, so that nobody talks to a page that cannot answer or is still becoming an
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from pilothouse.browser import settle, world
 from pilothouse.browser.again import judge_again
@@ -22,10 +22,11 @@ from pilothouse.browser.intercept import Asker, Intercept
 from pilothouse.browser.late import ask_again
 from pilothouse.browser.network import Network
 from pilothouse.browser.origins import Origins
-from pilothouse.browser.refs import Refs
+from pilothouse.browser.refs import Numbers, Refs
 from pilothouse.browser.route import Route
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.terms import Terms
+from pilothouse.browser.turn import Turn
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import Channel, ProtocolError
 from pilothouse.errors import Failure
@@ -45,8 +46,10 @@ class Home(Protocol):
     @property
     def origins(self) -> Origins: ...
     @property
+    def numbers(self) -> Numbers: ...
+    @property
     def terms(self) -> Terms: ...
-    def report(self, kind: str, tab: "Tab", text: str) -> None: ...
+    def report(self, kind: str, tab: "Tab", text: str, count: int = 1) -> None: ...
     @property
     def intercept(self) -> Intercept: ...
     def lone_workers(self, tab: "Tab") -> list[Channel]: ...
@@ -62,19 +65,6 @@ class Home(Protocol):
     def from_birth(self) -> bool: ...
 
 
-class Turn(asyncio.Lock):
-    """Who acts on the page now; `waiting` is how many would like to be next."""
-
-    waiting = 0
-
-    async def acquire(self) -> Literal[True]:
-        self.waiting += 1
-        try:
-            return await super().acquire()
-        finally:
-            self.waiting -= 1
-
-
 class Tab:
     def __init__(self, home: Home, target_id: str, channel: Channel, *, opener: str = "", source: str = "") -> None:
         self.name = ""
@@ -84,7 +74,7 @@ class Tab:
         self.channel = channel
         self.signal = Signal()
         self.frames = Frames(target_id, channel, self.signal, self.hindrance)
-        self.refs = Refs()
+        self.refs = Refs(home.numbers)
         self.frames.on_world_gone = self.refs.forget
         self.frames.on_visit = home.origins.add
         self.network = Network(home.explain)
@@ -192,9 +182,12 @@ class Tab:
 
     # Being ready
 
-    async def ready(self, timeout: float = 30.0) -> None:
-        """Wait out what the last action may still start; refuse when the page cannot answer."""
+    async def ready(self, timeout: float = 30.0, *, revives: bool = False) -> None:
+        """Wait out what the last action may still start; refuse when the page cannot answer. Who `revives` a crashed
+        one goes on at once: nothing of what it was doing is left."""
         self.check_open()
+        if self.crashed and revives:
+            return
         if self.crashed:
             await self.revive()
             raise Failure(
@@ -450,6 +443,7 @@ class Tab:
     def _stopped(self, params: dict[str, Any]) -> None:
         if params["frameId"] == self.target_id:
             self.route.set_navigating(False)
+            self.network.stopped(self.document.loader_id)
             self._reached(dom=True, load=True)  # also when `window.stop()` has seen to it that no event comes
         self.signal.stir()
 
@@ -488,8 +482,8 @@ class Tab:
             late.add_done_callback(self._late.discard)
         self.signal.stir()
 
-    def report(self, kind: str, text: str) -> None:
-        self._home.report(kind, self, text)
+    def report(self, kind: str, text: str, count: int = 1) -> None:
+        self._home.report(kind, self, text, count)
 
     def _frames_told(self, reply: asyncio.Future[dict[str, Any]]) -> None:
         """A document that came back brings its frames without announcing them."""
@@ -531,7 +525,7 @@ class Tab:
         self.dialog = Dialog(params["type"], params["message"][:2000], params.get("defaultPrompt", "")[:2000])
         self._asks_to_stay = self.dialog.kind == "beforeunload"
         default = f", default {quoted(self.dialog.default, 100)}" if self.dialog.default else ""
-        self._home.report("dialog", self, f"{self.dialog.kind} {quoted(self.dialog.message, 350)}{default}")
+        self._home.report("dialog", self, f"{self.dialog.words}{default}")
         for channel in self.channels():
             channel.interrupt(self._dialog_failure(self.dialog))
         self.signal.stir()
@@ -589,6 +583,7 @@ class Tab:
 
     def shut(self, why: Failure | None = None) -> None:
         self.closed = True
+        self.refs.close()
         self._end = why
         self.signal.stir()
 

@@ -13,19 +13,22 @@ import msgspec
 
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.guesses import could_guess, honest, text_is_shown
-from pilothouse.browser.locate import Element, locate, reveal
+from pilothouse.browser.locate import Element, find, reveal
 from pilothouse.browser.navigate import IDLE_S
 from pilothouse.browser.patterns import address
 from pilothouse.browser.refs import is_ref
 from pilothouse.browser.script import read
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import WorldGone
+from pilothouse.doing import doing
 from pilothouse.errors import Failure
+from pilothouse.result import counted, quoted
 
 SLICE_S = 1.0  # after which a page is asked anew
 UNSEEN_S = 0.3  # an interval: what a page shows is masked here, so no page can tell when
 RESERVED = re.compile(r"\s*(text|label|role|xpath)=")
 PAUSE_S = 0.05  # before a document that could not answer is asked anew, unless something happens first
+WORDS_CHARS = 60
 _AWAY = ("hidden", "detached")
 _POLL = """async () => {
   const end = performance.now() + %d;
@@ -64,7 +67,8 @@ async def wait_for(tab: Tab, conditions: Conditions, timeout: float) -> str:
         )
     tasks = [asyncio.create_task(one) for one in [*watches, _hindered(tab)]]
     try:
-        done, _ = await asyncio.wait(tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        with doing(lambda: f"waiting for {_words(tab, conditions)}"):
+            done, _ = await asyncio.wait(tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
     finally:
         _drop(tasks)
     if not done:
@@ -288,7 +292,7 @@ async def _comes_into(tab: Tab, target: str | list[str], state: str) -> str:
 
 async def _ref_comes(tab: Tab, ref: str, state: str) -> str:
     while True:
-        element = await locate(tab, ref)
+        element = await find(tab, ref)
         with contextlib.suppress(WorldGone):
             if await _ref_is(element, state):
                 return state
@@ -299,7 +303,7 @@ async def _ref_comes(tab: Tab, ref: str, state: str) -> str:
 async def _ref_leaves(tab: Tab, ref: str, state: str) -> None:
     while True:
         try:
-            if await _ref_is(await locate(tab, ref), state):
+            if await _ref_is(await find(tab, ref), state):
                 return
         except WorldGone:
             return
@@ -333,6 +337,23 @@ async def _holds(tab: Tab, function: str, end: float) -> str:
 async def _idles(tab: Tab) -> str:
     await tab.network.idle(IDLE_S)
     return "idle"
+
+
+def _words(tab: Tab, wanted: Conditions) -> str:
+    """What its caller gave, for who hears of it while it waits."""
+    named = {"text": wanted.text, "target": wanted.target, "end of": wanted.gone, "address": wanted.url}
+    if wanted.element:
+        named[f"{wanted.state} element"] = wanted.element
+    shown = {name: tab.terms.redact_text(_listed(value)) for name, value in named.items() if value}
+    given = [f"{name} {quoted(value, WORDS_CHARS)}" for name, value in shown.items()]
+    given += ["a function that holds"] if wanted.function else []
+    if wanted.idle:
+        given.append(f"an idle network, {counted(len(tab.network.in_flight()), 'request')} open")
+    return " or ".join(given)
+
+
+def _listed(target: str | list[str]) -> str:
+    return target if isinstance(target, str) else " | ".join(target)
 
 
 def _too_late(tab: Tab, conditions: Conditions, timeout: float) -> Failure:

@@ -14,7 +14,7 @@ RING = 500
 MAX_TEXT = 500
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     """`text` is one line an agent can read; it may quote the page and is cleaned before it leaves."""
 
     number: int
@@ -25,6 +25,7 @@ class Event(msgspec.Struct, frozen=True):
     tab: str
     text: str
     time_ms: int
+    count: int = 1  # times that the same happened
 
 
 class Watch:
@@ -39,10 +40,10 @@ class Watch:
         self._about: dict[str, int] = {}  # the last event about a thing that goes on
         self._told: set[int] = set()  # by a result that is on its way
 
-    def add(self, kind: str, tab: str, text: str, about: str = "") -> Event:
+    def add(self, kind: str, tab: str, text: str, about: str = "", count: int = 1) -> Event:
         """`about` names a thing that goes on: what nobody was told of it yet is replaced by what is newer."""
         line = " ".join(text.split())[:MAX_TEXT]  # one line of bounded length, whatever a page wrote
-        event = Event(next(self._numbers), kind, self._session, tab, line, int(time.time() * 1000))
+        event = Event(next(self._numbers), kind, self._session, tab, line, int(time.time() * 1000), count)
         if about:
             self._replace(about, event.number)
         self._ring.append(event)

@@ -8,6 +8,7 @@ which comes with the first call: parsed in every document before it loads, it wo
 
 import asyncio
 import functools
+import re
 from collections.abc import Iterable
 from importlib import resources
 from typing import Any
@@ -21,6 +22,7 @@ FIRST = "title.js"
 HERALD = "herald.js"
 _FOLDER = resources.files("pilothouse.browser") / "world"
 CALL_TIMEOUT_S = 30.0
+_COMMENT = re.compile(r"(^|\s)\s*// .*$")  # no text and no pattern of ours has two strokes between blanks
 
 
 @functools.cache
@@ -57,9 +59,11 @@ def _rooms() -> list[str]:
 
 
 def _joined(names: Iterable[str]) -> str:
-    lines = [line.strip() for name in names for line in (_FOLDER / name).read_text("utf-8").splitlines()]
     # Comments are for us; every document would have to parse them again.
-    return "\n".join(line for line in lines if line and not line.startswith("//"))
+    lines = [
+        _COMMENT.sub("", line).strip() for name in names for line in (_FOLDER / name).read_text("utf-8").splitlines()
+    ]
+    return "\n".join(line for line in lines if line)
 
 
 class WorldGone(Exception):

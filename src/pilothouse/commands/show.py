@@ -78,19 +78,20 @@ class Progress:
         self._tell_of_approval(told["message"])
         if not sys.stderr.isatty():
             return
-        so_far = f"{told['done']:g}/{told['total']:g} " if told.get("total") else ""
+        so_far = f"{round(told['done'], 1):g}/{told['total']:g} " if told.get("total") else ""
         sys.stderr.write(f"\r\x1b[K{so_far}{told['message'][:60]}")
         sys.stderr.flush()
         self._shown = True
 
     def _tell_of_approval(self, message: str) -> None:
         """As guard's approvals tell it: `waiting for approval of click (a1b2c3), 60 s left`."""
-        head, _, rest = message.partition(" (")
-        ident = rest.partition(")")[0] if head.startswith("waiting for approval of ") else ""
+        _, waits, about = message.rpartition("waiting for approval of ")  # in a batch, after the step's name
+        tool, _, rest = about.partition(" (")
+        ident = rest.partition(")")[0] if waits else ""
         if ident and ident != self.approval:
             self.clear()
             ways = f"`pilothouse approvals` shows it, `pilothouse approvals allow {ident}` or `deny {ident}` answers"
-            sys.stderr.write(f"pilothouse: {head} {ident}: {ways}\n")
+            sys.stderr.write(f"pilothouse: {waits}{tool} {ident}: {ways}\n")
         self.approval = ident
 
     def clear(self) -> None:

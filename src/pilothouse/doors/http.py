@@ -10,7 +10,7 @@ import logging
 import re
 import socket
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any, Protocol
 
@@ -25,6 +25,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from pilothouse.doors import wire
+from pilothouse.doors.objections import given_twice, worded
 from pilothouse.doors.person import PERSONS
 from pilothouse.errors import Failure
 from pilothouse.hub.words import MAX_FRAME
@@ -68,6 +69,8 @@ class Mcp(Protocol):
     """What this door needs of mcp.McpDoor."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+    def objection(self, headers: Mapping[str, str], message: wire.Message) -> wire.Message | None: ...
 
     def claim(self, session: str, message: wire.Message) -> bool: ...
 
@@ -207,6 +210,8 @@ class Front:
             raise _Refused(403, "unauthorized", "this Origin is not allowed", hint=hint)
         if scope["path"] in OPEN_PATHS or scope["path"].startswith(OPEN_FOLDER):
             return
+        if any(len(headers.getlist(name)) > 1 for name in ("authorization", "x-api-key")):
+            raise _Refused(400, "bad_request", "the key is given more than once", hint="send it in one header, once")
         owner = self._owner(scope, _secret(headers))
         if owner is None:
             file = "person.key" if scope["path"].startswith(PERSONS) else "agent.key"
@@ -312,16 +317,20 @@ class _McpRoute:
             refused = _Refused(403, "unauthorized", "this door takes an agent's key", hint="send the one in agent.key")
             await refused.response(scope, receive, send)
             return
-        mcp = await self._mcp()
-        if scope["method"] != "POST":
-            await mcp.handle(scope, receive, send)
-            return
-        session = Headers(scope=scope).get("mcp-session-id", "")
+        mcp, headers = await self._mcp(), Headers(scope=scope)
         try:
-            message = wire.read(scope["pilothouse.body"])
+            message = _message(scope, headers)
         except wire.Malformed as problem:
             await JSONResponse(problem.reply, 400)(scope, receive, send)
             return
+        send = worded(send, message)
+        if scope["method"] != "POST":
+            await mcp.handle(scope, receive, send)
+            return
+        if objection := mcp.objection(headers, message):
+            await JSONResponse(objection, 400)(scope, receive, send)
+            return
+        session = headers.get("mcp-session-id", "")
         if not mcp.claim(session, message):
             reply = wire.error(message["id"], wire.INVALID_REQUEST, f"id {message['id']!r} is already in flight")
             await JSONResponse(reply, 400)(scope, receive, send)
@@ -336,6 +345,14 @@ class _McpRoute:
             await send(event)
 
         await mcp.handle(scope, receive, watched)
+
+
+def _message(scope: Scope, headers: Headers) -> wire.Message:
+    """What was sent; nothing, by who only listens."""
+    message = wire.read(scope["pilothouse.body"]) if scope["method"] == "POST" else {}
+    if why := given_twice(headers):
+        raise wire.Malformed(wire.INVALID_REQUEST, why, message.get("id"))
+    return message
 
 
 async def _health(request: Any) -> Response:
@@ -379,6 +396,7 @@ def _last_words(status: str, code: str, reason: str, hint: str) -> bytes:
 
 _CROWDED = ("503 Service Unavailable", "over_limit", "too many connections", "close some, or try again later")
 _LATE = ("408 Request Timeout", "timeout", "the request's head did not come in time", "send it whole")
+_CUT = ("400 Bad Request", "bad_request", "the request ended early", "send as many bytes as content-length says")
 _LONG = (
     "431 Request Header Fields Too Large",
     "bad_request",
@@ -435,6 +453,14 @@ class Http(HttpToolsProtocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def eof_received(self) -> None:
+        """Who has no more to say may still listen: a request that is cut off is answered, too."""
+        if self._deadline is not None and self._head_size:
+            self._give_up(_CUT)
+        elif self.cycle and self.cycle.more_body and not self.cycle.response_started:
+            self.transport.write(_last_words(*_CUT))
+            self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
         hint = "send HTTP/1.1, and only what it allows in an address or a header"

@@ -18,7 +18,7 @@ _HOW = """\
 - Look, then act: get_page_state lists what is on the page, an element a line, with refs (e12). Pass a ref as \
 `target` to click, type_text, select_option. CSS, text=... and role=button[name=Save] work too.
 - Refs live as long as their element. After stale_ref, take a new snapshot; never guess a ref.
-- Acting tools take snapshot: "diff" (or "full") and answer with what changed, which saves the next call.
+- Tools that act, move or wait take snapshot: "diff" (or "full") and answer what changed, saving a call.
 - What is in view is listed first. find finds the rest, get_page_text reads, screenshot is for looks only.
 - fill_form fills several fields, batch runs steps that need no thought in between.
 - Actions wait for what they started. wait_for waits for what comes later.

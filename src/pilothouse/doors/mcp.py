@@ -32,8 +32,8 @@ from mcp.shared.subscriptions import (
     ToolsListChanged,
 )
 from mcp.shared.transport_context import TransportContext
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel
+from mcp_types.version import KNOWN_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
@@ -49,6 +49,7 @@ from pilothouse.doors.questions import Questions
 from pilothouse.doors.replay import Replay, Replays
 from pilothouse.doors.seal import Seal
 from pilothouse.doors.shapes import answer_to_wire, tool_to_wire
+from pilothouse.doors.unfit import in_words, unfit
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.tool import Progress
@@ -129,7 +130,7 @@ class McpDoor:
             server.add_request_handler(method, params, _completed(handler))
         # Without the tracing that the SDK puts here: nobody collects it, and it costs a tenth of a millisecond.
         seal = Seal(lambda ctx: self.caller(ctx).key)
-        server.middleware[:] = [self._attend, self._check_sets, self._tell_forgery, seal]
+        server.middleware[:] = [self._attend, _tell_unfit, self._check_sets, self._tell_forgery, seal]
         return server
 
     # Who is calling
@@ -388,6 +389,22 @@ class McpDoor:
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=key, scopes=[]))
         await self._manager.handle_request(scope, receive, send)
 
+    def objection(self, headers: Mapping[str, str], message: wire.Message) -> wire.Message | None:
+        """What the SDK would take for something else: a version that nobody speaks, or one that is left out."""
+        ident, method = message.get("id"), str(message.get("method", ""))
+        version = headers.get("mcp-protocol-version")
+        if version is None:
+            is_modern = method != "initialize" and _is_enveloped(method, message.get("params"))
+            if "mcp-session-id" in headers or not is_modern:
+                return None
+            told = "the header mcp-protocol-version is missing; it repeats what the envelope in params._meta says"
+            return wire.error(ident, types.HEADER_MISMATCH, told)
+        if version in KNOWN_PROTOCOL_VERSIONS or method == "initialize":
+            return None
+        told = f"the header mcp-protocol-version names a version that is not spoken here: {version[:40]!r}"
+        data = {"supported": list(KNOWN_PROTOCOL_VERSIONS), "requested": version[:40]}
+        return wire.error(ident, types.UNSUPPORTED_PROTOCOL_VERSION, told, data)
+
     def claim(self, session: str, message: wire.Message) -> bool:
         """Whether a request's id is free in its HTTP session. The SDK would mix up the answers of two."""
         pair = (session, message.get("id", ""))
@@ -484,6 +501,7 @@ class _Store(EventStore):
 
 
 _JSON = {"mimeType": "application/json"}
+_SPEECHLESS = "Invalid request parameters"
 _QUESTIONS: dict[str, tuple[Any, Any]] = {
     "elicitation/create": (types.ElicitRequest, types.ElicitResult),
     "sampling/createMessage": (types.CreateMessageRequest, types.CreateMessageResult),
@@ -494,6 +512,8 @@ def _completed(handler: Handler) -> Handler:
     """The new generation wants each result to say that it is complete; the old must not read it."""
 
     async def completed(ctx: Context, params: Any) -> HandlerResult:
+        if isinstance(params, types.PaginatedRequestParams) and params.cursor is not None:
+            raise MCPError(types.INVALID_PARAMS, f'{ctx.method}: "params.cursor" is none of ours: every list is whole')
         try:
             result = await handler(ctx, params)
         except Failure as failure:
@@ -503,6 +523,21 @@ def _completed(handler: Handler) -> Handler:
         return result
 
     return completed
+
+
+async def _tell_unfit(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """The SDK says of every request that does not fit, or comes too early, that its parameters are invalid."""
+    try:
+        return await call_next(ctx)
+    except ValidationError as error:
+        told = unfit(error.errors(include_url=False, include_context=False, include_input=False))
+        fields = {"fields": [one._asdict() for one in told]}
+        raise MCPError(types.INVALID_PARAMS, in_words(ctx.method, told), fields) from None
+    except MCPError as refused:
+        if refused.message == _SPEECHLESS and not connection_of(ctx).initialize_accepted:
+            told = f"{ctx.method[:80]}: this connection is not initialized: send initialize first"
+            raise MCPError(types.INVALID_PARAMS, told) from None
+        raise
 
 
 def connection_of(ctx: Context) -> Connection:

@@ -16,7 +16,7 @@ def tool_to_wire(tool: Tool) -> Wire:
     described: Wire = {
         "name": tool.name,
         "description": tool.description,
-        "inputSchema": tool.input_schema,
+        "inputSchema": _listed(tool),
         "outputSchema": tool.output_schema,
     }
     # The protocol assumes the worst of a tool that says nothing, which is right for writes and saves their tokens.
@@ -25,6 +25,12 @@ def tool_to_wire(tool: Tool) -> Wire:
     elif tool.access is Access.VISIT:
         described["annotations"] = {"destructiveHint": False}
     return described
+
+
+def _listed(tool: Tool) -> Wire:
+    schema = tool.input_schema
+    listed = {name: one for name, one in schema["properties"].items() if name not in tool.unlisted}
+    return {**schema, "properties": listed} if tool.unlisted else schema
 
 
 def answer_to_wire(answer: Answer) -> Wire:

@@ -58,9 +58,18 @@ def read(raw: bytes) -> Message:
         return _response(message, ident)
     if not isinstance(message["method"], str):
         raise Malformed(INVALID_REQUEST, '"method" must be a string', ident)
-    if not isinstance(message.get("params", {}), dict):
-        raise Malformed(INVALID_PARAMS, '"params" must be an object', ident)
+    _check_params(message.get("params", {}), ident)
     return message
+
+
+def _check_params(params: Any, ident: Id | None) -> None:
+    if not isinstance(params, dict):
+        raise Malformed(INVALID_PARAMS, '"params" must be an object', ident)
+    meta: Any = cast(Message, params).get("_meta", {})
+    if not isinstance(meta, dict):
+        raise Malformed(INVALID_PARAMS, '"params._meta" must be an object', ident)
+    if "progressToken" in meta and not _is_id(cast(Message, meta)["progressToken"]):
+        raise Malformed(INVALID_PARAMS, '"params._meta.progressToken" must be a string or an integer', ident)
 
 
 def decode(raw: bytes) -> Message:

@@ -6,7 +6,6 @@ effective before it is written in the log.
 """
 
 import asyncio
-import contextlib
 import logging
 import secrets
 import time
@@ -14,11 +13,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+from pilothouse.doing import doing
 from pilothouse.errors import Failure
 from pilothouse.guard.grants import Grant, Grants
 from pilothouse.guard.pending import RISKS, Key, Pending, Scope, Waiter, bound_to, same_act, same_call, same_domain
 from pilothouse.guard.policy import Approved, Decision, Question, Risk, denial
-from pilothouse.tool import Dialog, Progress
+from pilothouse.tool import Dialog
 
 TIMEOUT_S = 60.0
 REPEAT_S = 300.0  # so long what a person denied is denied again without asking
@@ -27,7 +27,6 @@ MAX_PENDING_PER_KEY = 16
 MAX_PENDING = 128
 MAX_DENIALS = 5_000
 RECENT = 50
-REPORT_S = 5.0
 log = logging.getLogger(__name__)
 
 Shown = dict[str, Any]
@@ -90,7 +89,6 @@ class Approvals:
         question: Question,
         decision: Decision,
         *,
-        progress: Progress | None = None,
         dialog: Dialog | None = None,
         patience_s: float | None = None,
         approved: Callable[[Approved], None] = lambda yes: None,
@@ -110,7 +108,7 @@ class Approvals:
         while True:
             self._refuse_repeat(question, decision)
             pending = self._opened(question, decision)
-            told = await self._heard(pending, bound_to(question), progress, dialog, patience_s)
+            told = await self._heard(pending, bound_to(question), dialog, patience_s)
             if told == "deny":
                 raise _denied(_no_to(pending))
             if yes := _yes_of(pending) if told == "allow" else self._covering(question, decision):
@@ -177,29 +175,23 @@ class Approvals:
             pass
         return ident
 
-    async def _heard(
-        self,
-        pending: Pending,
-        bound: str,
-        progress: Progress | None,
-        dialog: Dialog | None,
-        patience_s: float | None,
-    ) -> str:
+    async def _heard(self, pending: Pending, bound: str, dialog: Dialog | None, patience_s: float | None) -> str:
         waiter = Waiter(bound)
         pending.waiters.append(waiter)
-        beside = [asyncio.create_task(self._report(pending, progress))] if progress else []
+        conversation: asyncio.Task[None] | None = None
         if dialog and self.client_may(pending.decision.risk):
             patience_s = None  # its user is looking at the question
-            beside.append(asyncio.create_task(self._converse(pending, dialog)))
+            conversation = asyncio.create_task(self._converse(pending, dialog))
         try:
-            async with asyncio.timeout(patience_s):
-                return await waiter.told
+            with doing(lambda: self._told_of(pending), is_persons=True):
+                async with asyncio.timeout(patience_s):
+                    return await waiter.told
         except TimeoutError:
             pending.is_kept = pending.is_kept or bound == pending.bound
             raise self._waits(pending) from None
         finally:
-            for task in beside:
-                task.cancel()
+            if conversation:
+                conversation.cancel()
             pending.waiters.remove(waiter)
             self._left(pending)
 
@@ -209,15 +201,9 @@ class Approvals:
             return
         self._end(pending, "withdrawn", why="nobody waits for it any more")
 
-    async def _report(self, pending: Pending, progress: Progress) -> None:
-        began = self._clock()
-        while True:
-            left_s = max(pending.ends_at - self._clock(), 0)
-            told = f"waiting for approval of {pending.question.tool} ({pending.id}), {left_s:.0f} s left"
-            with contextlib.suppress(Exception):  # a client that cannot be told may still be answered
-                # Progress may only grow, and what the tool itself reports begins at 1.
-                await progress((self._clock() - began) / 1000, None, told)
-            await asyncio.sleep(REPORT_S)
+    def _told_of(self, pending: Pending) -> str:
+        left_s = max(pending.ends_at - self._clock(), 0)
+        return f"waiting for approval of {pending.question.tool} ({pending.id}), {left_s:.0f} s left"
 
     async def _converse(self, pending: Pending, dialog: Dialog) -> None:
         try:

@@ -5,12 +5,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser.console import Line, choice
+from pilothouse.browser.console import Line, choice, folded
 from pilothouse.browser.patterns import newer
 from pilothouse.browser.tab import Tab
 from pilothouse.result import Result, counted
 from pilothouse.tool import Access, tool
 
+SHOWN_CHARS = 500
 Level = Literal["log", "debug", "info", "warn", "error"]
 
 
@@ -33,17 +34,19 @@ class Cleared(msgspec.Struct):
 async def get_console_logs(
     tab: Tab,
     level: list[Level] = [],
-    pattern: Annotated[str, Meta(description="regular expression")] = "",
-    since: Annotated[int, Meta(ge=0, description="epoch ms, or the last `next`")] = 0,
+    pattern: Annotated[str, Meta(description="regex")] = "",
+    since: Annotated[int, Meta(ge=0, description="epoch ms, or last `next`")] = 0,
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Result[Logs]:
     """Console lines and exceptions of the tab."""
     fits = choice(level, pattern, tab.terms.redact_text)
     found = [line for line in tab.console.lines() if newer(line.number, line.time_ms, since) and fits(line)]
-    shown = found[-limit:]
-    text = f"{len(shown)} of {len(found)} lines" if found else "no lines"
-    data = Logs([msgspec.to_builtins(line) for line in shown], tab.console.last_number, len(found))
-    return Result(text, data, page="\n".join(_printed(line) for line in shown))
+    shown = folded(found)[-limit:]
+    text = f"{sum(count for _, count in shown)} of {len(found)} lines" if found else "no lines"
+    if tab.console.forgotten:
+        text += f"; {counted(tab.console.forgotten, 'older one')} could not be kept"
+    data = Logs([_data(line, count) for line, count in shown], tab.console.last_number, len(found))
+    return Result(text, data, page="\n".join(_printed(line, count) for line, count in shown))
 
 
 @tool(Access.READ, live=False, example={})
@@ -60,6 +63,15 @@ async def clear_console(tab: Tab) -> Result[Cleared]:
     return Result(f"forgot {counted(count, 'line')}", Cleared(count))
 
 
-def _printed(line: Line) -> str:
+def _data(line: Line, count: int) -> dict[str, Any]:
+    data = msgspec.to_builtins(line)
+    if not line.group:
+        del data["group"]
+    return {**data, "count": count} if count > 1 else data
+
+
+def _printed(line: Line, count: int) -> str:
     place = f" ({line.url}{f':{line.line}' if line.line else ''})" if line.url else ""
-    return f"[{line.level}] {line.text[:500]}{place}"
+    often = f" x{count}" if count > 1 else ""
+    text = line.text if len(line.text) <= SHOWN_CHARS else line.text[:SHOWN_CHARS] + "…"
+    return f"{'  ' * min(line.group, 10)}[{line.level}] {text}{place}{often}"

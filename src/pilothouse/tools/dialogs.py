@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
 from pilothouse.browser.locate import HELD
@@ -11,17 +10,21 @@ from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from pilothouse.result import Result
 from pilothouse.tool import Access, tool
+from pilothouse.tools.outcome import Showing, Want, shown
 
 
-class Handled(msgspec.Struct):
+class Handled(Showing):
     kind: str
     message: str = ""
     accepted: bool = False
 
 
-@tool(Access.WRITE, core=True, queued=False, live=False, example={"accept": True})
+@tool(Access.WRITE, core=True, queued=False, live=False, example={"accept": True}, unlisted=("snapshot",))
 async def handle_dialog(
-    tab: Tab, accept: bool, text: Annotated[str, Meta(max_length=10_000, description="for a prompt")] | None = None
+    tab: Tab,
+    accept: bool,
+    text: Annotated[str, Meta(max_length=10_000, description="for a prompt")] | None = None,
+    snapshot: Want = None,
 ) -> Result[Handled]:
     """Answer the open dialog."""
     dialog = tab.dialog
@@ -33,4 +36,5 @@ async def handle_dialog(
     await tab.answer_dialog(accept, dialog.default if text is None else text)  # as a person who only presses OK
     await settle(tab, mark)
     word = "accepted" if accept else "dismissed"
-    return Result(f"{word} the {dialog.kind}", Handled(dialog.kind, dialog.message, accept))
+    result = Result(f"{word} the {dialog.kind}", Handled(dialog.kind, dialog.message, accept))
+    return await shown(tab, result, snapshot)

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from pilothouse.browser.downloads import Download
+from pilothouse.browser.downloads import Download, Downloads
 from pilothouse.browser.session import Session
+from pilothouse.doing import doing
 from pilothouse.errors import Failure
 from pilothouse.result import Result, quoted
 from pilothouse.tool import Access, TimeoutMs, tool
@@ -45,9 +46,10 @@ async def wait_for_download(session: Session, timeout_ms: TimeoutMs = 30_000) ->
     """Wait until a download ends; also answers one that the last action has just brought."""
     await session.open()
     downloads = session.context.downloads
-    ended = await downloads.next(timeout_ms / 1000)
+    with doing(lambda: f"waiting for a download to end; {len(_under_way(downloads))} under way"):
+        ended = await downloads.next(timeout_ms / 1000)
     if ended is None:
-        under_way = [one for one in downloads.all() if one.state == "inProgress"]
+        under_way = _under_way(downloads)
         raise Failure(
             "timeout",
             f"no download ended in time; {len(under_way)} under way",
@@ -58,6 +60,10 @@ async def wait_for_download(session: Session, timeout_ms: TimeoutMs = 30_000) ->
     one = _plain(ended)
     where = f": {quoted(one.path, PATH_CHARS)}" if one.path else ""
     return Result(f"{quoted(one.name)} {one.state} ({one.bytes} bytes){where}", one)
+
+
+def _under_way(downloads: Downloads) -> list[Download]:
+    return [one for one in downloads.all() if one.state == "inProgress"]
 
 
 def _plain(one: Download) -> One:

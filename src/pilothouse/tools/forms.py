@@ -12,6 +12,7 @@ from pilothouse.browser import input as hand
 from pilothouse.browser import upload
 from pilothouse.browser.locate import locate
 from pilothouse.browser.tab import Tab
+from pilothouse.doing import doing
 from pilothouse.errors import Failure
 from pilothouse.result import Result, counted, quoted
 from pilothouse.tool import Access, Target, tool
@@ -41,7 +42,8 @@ async def fill_form(
     notes: list[str] = []
     for index, field in enumerate(fields):
         try:
-            filled = await _fill_one(tab, field)
+            with doing(lambda number=index + 1: f"filling field {number} of {len(fields)}"):
+                filled = await _fill_one(tab, field)
         except Failure as failure:
             failure.message = f"field {index + 1} of {len(fields)}: {failure.message}"
             failure.details["filled"] = done
@@ -76,17 +78,18 @@ async def select_option(
     return await acted(tab, f"{called(filled.role, filled.name)} is now {picked or 'empty'}", filled.note, snapshot)
 
 
-@tool(Access.SENSITIVE, core=True, example={"files": [{"name": "a.txt", "data": "aGk="}]})
+@tool(Access.SENSITIVE, core=True, example={"files": [{"name": "a.txt", "data": "aGk="}]}, unlisted=("snapshot",))
 async def upload_file(
     tab: Tab,
     target: str | list[str] | None = None,
     paths: Annotated[list[str], Meta(max_length=50)] = [],
     files: Annotated[list[File], Meta(max_length=50)] = [],
+    snapshot: Want = None,
 ) -> Result[Acted]:
-    """Put files into a file input, or without target into the open file chooser."""
+    """Put files into a file input, or the open file chooser."""
     contents = [(file.name, _decoded(file)) for file in files]
     names = await upload.upload(tab, target, paths, contents)
-    return await acted(tab, f"chose {', '.join(quoted(one) for one in names)}")
+    return await acted(tab, f"chose {', '.join(quoted(one) for one in names)}", want=snapshot)
 
 
 def _decoded(file: File) -> bytes:

@@ -6,7 +6,7 @@ import msgspec
 
 from pilothouse.browser import frames as rooms
 from pilothouse.browser.input import owner_in
-from pilothouse.browser.locate import locate
+from pilothouse.browser.locate import find
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from pilothouse.result import Result, plain_url, quoted
@@ -68,7 +68,7 @@ def _named(tab: Tab, wanted: str) -> rooms.Frame | None:
 
 async def _held_by(tab: Tab, target: str) -> rooms.Frame | None:
     """The frame that an iframe element holds."""
-    element = await locate(tab, target)
+    element = await find(tab, target)
     for child in tab.frames.children(element.frame):
         if await owner_in(tab, child, element.frame) == element.local:
             return child

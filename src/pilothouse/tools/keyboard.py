@@ -11,7 +11,7 @@ from pilothouse.browser.locate import locate
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from pilothouse.result import Result
-from pilothouse.tool import Access, Progress, Target, TimeoutMs, tool
+from pilothouse.tool import Access, Target, TimeoutMs, tool
 from pilothouse.tools.outcome import Acted, Want, acted, called
 
 
@@ -39,7 +39,6 @@ async def slow_type(
     tab: Tab,
     target: Target,
     text: Annotated[str, Meta(max_length=20_000)],
-    progress: Progress,
     delay_ms: Annotated[int, Meta(ge=0, le=10_000)] = 50,
     clear: bool = True,
     timeout_ms: TimeoutMs = 120_000,
@@ -53,11 +52,8 @@ async def slow_type(
             suggestions=["give a shorter delay_ms or a longer timeout_ms, or use type_text"],
         )
 
-    async def report(done: int) -> None:
-        await progress(done, len(text), "typing")
-
     element = await locate(tab, target)
-    filled = await typist.type_slowly(tab, element, text, delay_s=delay_ms / 1000, clear=clear, report=report)
+    filled = await typist.type_slowly(tab, element, text, delay_s=delay_ms / 1000, clear=clear)
     done = f"typed into {called(filled.role, filled.name)}"
     return await acted(tab, done, filled.note, snapshot, sends=keys.enters(text))
 

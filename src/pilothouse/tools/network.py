@@ -60,7 +60,7 @@ async def get_network_log(
     type: Annotated[list[str], Meta(description="Document, Fetch, XHR …")] = [],  # noqa: A002
     status_min: Status = 0,
     status_max: Status = 999,
-    since: Annotated[int, Meta(ge=0, description="epoch ms, or the last `next`")] = 0,
+    since: Annotated[int, Meta(ge=0, description="epoch ms, or last `next`")] = 0,
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Result[Log]:
     """Requests of the tab."""
@@ -78,7 +78,7 @@ async def get_network_request(
     id: str,  # noqa: A002
     part: Literal["all", "request", "response", "frames"] = "all",
 ) -> Result[Detail]:
-    """One request with headers, bodies, timing, WebSocket frames."""
+    """One request with headers, bodies, timing, frames, events."""
     request = tab.network.get(id)
     if request is None:
         raise Failure("not_found", f"there is no request {id[:40]!r}", suggestions=["get_network_log lists them"])
@@ -245,13 +245,18 @@ def _line(one: Request) -> str:
     return f"{one.id} {one.method} {one.url[:200]} {outcome} {one.type} {one.duration_ms:.0f} ms{tail}"
 
 
+def _message(frame: dict[str, Any]) -> str:
+    name = "" if frame["kind"] in ("text", "message") else f" {frame['kind'][:100]}:"
+    return f"  {frame['direction']}{name} {frame['data'][:500]}"
+
+
 def _printed(detail: dict[str, Any]) -> str:
     lines: list[str] = []
     for name, value in detail.items():
         if isinstance(value, dict):
             lines += [f"{name}:", *(f"  {key}: {item}" for key, item in value.items())]  # pyright: ignore[reportUnknownVariableType]
         elif isinstance(value, list):
-            lines += [f"{name}:", *(f"  {item['direction']} {item['data'][:500]}" for item in value)]  # pyright: ignore
+            lines += [f"{name}:", *(_message(item) for item in value)]  # pyright: ignore
         elif value != "":
             shown = str(value)
             lines.append(f"{name}: {shown[:BODY_SHOWN]}{'…' if len(shown) > BODY_SHOWN else ''}")

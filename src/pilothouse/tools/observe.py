@@ -65,7 +65,7 @@ class Records(msgspec.Struct, omit_defaults=True):
 class Picture(msgspec.Struct, omit_defaults=True):
     width: int
     height: int
-    timestamp: int
+    timestamp: int = 0  # always there; no reader of the list needs to know
     path: str = ""
 
 
@@ -93,7 +93,7 @@ async def get_page_state(
 async def find(
     tab: Tab,
     text: str = "",
-    pattern: Annotated[str, Meta(description="regular expression")] = "",
+    pattern: Annotated[str, Meta(description="regex")] = "",
     role: str = "",
     limit: Annotated[int, Meta(ge=1, le=200)] = 20,
 ) -> Result[Hits]:
@@ -141,7 +141,7 @@ async def screenshot(
     quality: Annotated[int, Meta(ge=1, le=100)] = 80,
     marks: Annotated[bool, Meta(description="draw refs")] = False,
 ) -> Result[Picture]:
-    """Picture of the viewport, the page or an element."""
+    """Picture of the viewport, page or an element."""
     shot = await capture.screenshot(
         tab, target=target, full_page=full_page, image_format=format, quality=quality, marks=marks
     )

@@ -1,11 +1,12 @@
 """What the tools that act have in common: their data, and the snapshot they bring along when asked.
 
-Above: mouse, keyboard, forms, refs, touch. Below: browser, result.
+Above: mouse, keyboard, forms, refs, touch; navigation, scroll, tabs, waits, dialogs. Below: browser, result.
 """
 
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from pilothouse.browser import snapshot
 from pilothouse.browser.origins import origin_of
@@ -14,6 +15,15 @@ from pilothouse.browser.tab import Tab
 from pilothouse.result import Result, plain_url, quoted
 
 Want = Literal["diff", "full"] | None
+
+
+class Showing(msgspec.Struct, kw_only=True):
+    """What a tool answers that moves or waits: the page beside it, if that was asked for."""
+
+    snapshot: str | UnsetType = UNSET
+
+
+S = TypeVar("S", bound=Showing)
 
 
 class Invalid(msgspec.Struct, frozen=True):
@@ -40,10 +50,14 @@ async def acted(tab: Tab, done: str, note: str = "", want: Want = None, *, sends
     """
     data = Acted(done, note, status=_refusal(tab), invalid=_invalid(tab) if sends else [])
     notes = [note] if note else []
+    if tab.mark and tab.mark.landed:
+        notes.append(f"but the press landed on {tab.mark.landed}, which came under the pointer meanwhile")
     if data.status:
         notes.append(f"the server answered {data.status}")
     if asked := _still_open(tab):
         notes.append(f"still open: {asked}, see wait_for idle")
+    if tab.mark and tab.mark.active:
+        notes.append(f"active: {called(tab.mark.active['role'], tab.mark.active['name'])}")
     if data.invalid:
         notes.append(f"not valid: {', '.join(one.field for one in data.invalid)}")
     data.note = "; ".join(notes)
@@ -53,6 +67,13 @@ async def acted(tab: Tab, done: str, note: str = "", want: Want = None, *, sends
         data.snapshot = await _seen(tab, want)
         lines.append(data.snapshot)
     return Result(text, data, page="\n".join(lines))
+
+
+async def shown(tab: Tab, result: Result[S], want: Want) -> Result[S]:
+    """The result, and what the page looks like now if that was asked for."""
+    if want and not tab.closed and not tab.dialog:
+        result.data.snapshot = result.page = await _seen(tab, want)
+    return result
 
 
 def _refusal(tab: Tab) -> int:

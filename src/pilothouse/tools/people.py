@@ -6,12 +6,13 @@ import msgspec
 from msgspec import Meta
 
 from pilothouse.browser.input import raise_if_unfit
-from pilothouse.browser.locate import locate
+from pilothouse.browser.locate import find
 from pilothouse.browser.picker import Selector
 from pilothouse.browser.picker import pick as picked_by_person
 from pilothouse.browser.tab import Tab
+from pilothouse.doing import doing
 from pilothouse.result import Result, quoted
-from pilothouse.tool import Access, Progress, Target, TimeoutMs, tool
+from pilothouse.tool import Access, Target, TimeoutMs, tool
 
 MARGIN_MS = 200  # so that it ends by itself before its deadline does
 
@@ -43,19 +44,17 @@ async def highlight(
     time_ms: Annotated[int, Meta(ge=100, le=60_000, description="how long it stays")] = 5000,
 ) -> Result[Highlighted]:
     """Draw a box around an element, for the person who watches."""
-    element = await locate(tab, target)
+    element = await find(tab, target)
     told = await element.world.call("highlight", element.local, label, time_ms)
     raise_if_unfit(element, told)
     return Result(f"highlighted {told['role']} {quoted(told['name'])}", Highlighted(told["role"], told["name"]))
 
 
 @tool(Access.READ, example={"prompt": "Which button do you mean?", "timeout_ms": 100})
-async def ask_user_to_pick(
-    tab: Tab, prompt: Prompt, progress: Progress, timeout_ms: TimeoutMs = 60_000
-) -> Result[Picked]:
+async def ask_user_to_pick(tab: Tab, prompt: Prompt, timeout_ms: TimeoutMs = 60_000) -> Result[Picked]:
     """Ask the person to point at an element of the page; answers its ref and selectors that lead to it alone."""
-    await progress(0.001, None, "the person is asked to point at an element")
-    found = await picked_by_person(tab, prompt, max(timeout_ms - MARGIN_MS, timeout_ms / 2) / 1000)
+    with doing(lambda: "the person is asked to point at an element", is_persons=True):
+        found = await picked_by_person(tab, prompt, max(timeout_ms - MARGIN_MS, timeout_ms / 2) / 1000)
     if found is None:
         return Result("the person pointed at nothing, or not in time", Picked(False))
     lines = [f"{one.kind}: {one.selector}" for one in found.selectors]

@@ -28,13 +28,17 @@ async def evaluate_js(
     timeout_ms: TimeoutMs = 30_000,
 ) -> Result[Value]:
     """Run JavaScript in the page."""
-    value = await script.evaluate(tab, expression, target=target, args=args, world=world, timeout=timeout_ms / 1000)
+    told = await script.run(tab, expression, target=target, args=args, world=world, timeout=timeout_ms / 1000)
+    value = told.value
     shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    if value is None and told.odd:
+        return Result("undefined", Value())
     if len(shown) > MAX_CHARS:
         shown = tab.terms.redact_text(shown)  # a file passes no gate
         path = tab.files.keep("value.json", shown.encode("utf-8", "replace"))
         note = f"{len(shown)} characters; all of it is in {path}"
+        note += f" ({told.note})" if told.note else ""
         return Result(note, Value(path=str(path)), page=shown[:1000] + "…")
     if value is None or isinstance(value, int | float):
         return Result(shown, Value(value))
-    return Result("", Value(value), page=shown)
+    return Result(f"({told.note})" if told.note else "", Value(value), page=shown)

@@ -2,22 +2,21 @@
 
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
 from pilothouse.browser.input import CHECK_TIMEOUT_S, note_of, raise_if_unfit
-from pilothouse.browser.locate import locate, optional_scope
+from pilothouse.browser.locate import find, optional_scope
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from pilothouse.result import Result
 from pilothouse.tool import Access, Target, tool
-from pilothouse.tools.outcome import called
+from pilothouse.tools.outcome import Showing, Want, called, shown
 
 Pixels = Annotated[int, Meta(ge=-1_000_000, le=1_000_000)]
 
 
-class Scrolled(msgspec.Struct):
+class Scrolled(Showing):
     y: int
     at_end: bool
     x: int = 0
@@ -27,7 +26,7 @@ Direction = Literal["up", "down", "left", "right"]
 End = Literal["top", "bottom"]
 
 
-class Shown(msgspec.Struct, omit_defaults=True):
+class Shown(Showing, omit_defaults=True):
     shown: str
     x: int
     y: int
@@ -42,9 +41,10 @@ async def scroll(
     dy: Pixels = 0,
     target: str | list[str] | None = None,
     to: End | None = None,
+    snapshot: Want = None,
 ) -> Result[Scrolled]:
     """Scroll the page, or what scrolls at target."""
-    return await _scrolled(tab, target, direction, (dx, dy), to)
+    return await shown(tab, await _scrolled(tab, target, direction, (dx, dy), to), snapshot)
 
 
 @tool(Access.VISIT, example={"target": "#name", "direction": "down"})
@@ -55,24 +55,26 @@ async def scroll_element(
     dx: Pixels = 0,
     dy: Pixels = 0,
     to: End | None = None,
+    snapshot: Want = None,
 ) -> Result[Scrolled]:
     """Scroll inside an element, or in what scrolls around it."""
     if not (direction or dx or dy or to):
         direction = "down"
-    return await _scrolled(tab, target, direction, (dx, dy), to)
+    return await shown(tab, await _scrolled(tab, target, direction, (dx, dy), to), snapshot)
 
 
 @tool(Access.VISIT, example={"target": "#go"})
-async def scroll_into_view(tab: Tab, target: Target) -> Result[Shown]:
+async def scroll_into_view(tab: Tab, target: Target, snapshot: Want = None) -> Result[Shown]:
     """Scroll until an element is in view."""
-    element = await locate(tab, target)
+    element = await find(tab, target)
     mark = Mark(tab, element.frame)
     seen = await element.world.call("intoView", element.local, timeout=CHECK_TIMEOUT_S)
     raise_if_unfit(element, seen)
     await settle(tab, mark)
     name, note = called(seen["role"], seen["name"]), note_of(element, seen)
     done = f"{name} is in view" if seen["moved"] else f"{name} was in view already"
-    return Result(f"{done} ({note})" if note else done, Shown(name, seen["x"], seen["y"], note))
+    result = Result(f"{done} ({note})" if note else done, Shown(name, seen["x"], seen["y"], note))
+    return await shown(tab, result, snapshot)
 
 
 async def _scrolled(

@@ -8,9 +8,11 @@ import msgspec
 from pilothouse.browser import navigate as way
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
+from pilothouse.doing import doing
 from pilothouse.errors import Failure
 from pilothouse.result import Result, plain_url, quoted
 from pilothouse.tool import Access, TimeoutMs, Url, tool
+from pilothouse.tools.outcome import Showing, Want, shown
 
 BLANK_S = 1.0  # in which a window that stays blank is told from one that does not, on a busy machine too
 LANDING_S = 5.0
@@ -20,7 +22,7 @@ class Tabs(msgspec.Struct):
     tabs: list[dict[str, Any]]
 
 
-class One(msgspec.Struct, omit_defaults=True):
+class One(Showing, omit_defaults=True):
     tab: str
     url: str = ""
     title: str = ""
@@ -70,8 +72,8 @@ async def _give_up(session: Session, tab: Tab, before: Tab | None) -> None:
     session.current = before if before and not before.closed else session.current
 
 
-@tool(Access.VISIT, core=True, example={"url": "/small.html"}, aliases=("open_tab",))
-async def new_tab(session: Session, url: Url = "", background: bool = False) -> Result[One]:
+@tool(Access.VISIT, core=True, example={"url": "/small.html"}, aliases=("open_tab",), unlisted=("snapshot",))
+async def new_tab(session: Session, url: Url = "", background: bool = False, snapshot: Want = None) -> Result[One]:
     """Open a tab and make it current, unless background."""
     before = session.current
     tab = await session.new_tab("about:blank", background=background)
@@ -85,11 +87,12 @@ async def new_tab(session: Session, url: Url = "", background: bool = False) -> 
             failure.suggestions = [*failure.suggestions[:1], "no tab was opened"]
         raise
     tab.told_url = arrival.url
-    return Result(f"opened {tab.name}: {_place(arrival)}", One(tab.name, arrival.url, arrival.title))
+    result = Result(f"opened {tab.name}: {_place(arrival)}", One(tab.name, arrival.url, arrival.title))
+    return await shown(tab, result, snapshot)
 
 
-@tool(Access.VISIT, core=True, example={"tab": "t1"})
-async def switch_tab(session: Session, tab: str) -> Result[One]:
+@tool(Access.VISIT, core=True, example={"tab": "t1"}, unlisted=("snapshot",))
+async def switch_tab(session: Session, tab: str, snapshot: Want = None) -> Result[One]:
     """Make a tab current."""
     chosen = await session.tab(tab)
     session.current = chosen
@@ -97,7 +100,8 @@ async def switch_tab(session: Session, tab: str) -> Result[One]:
         with contextlib.suppress(Failure):
             await chosen.learn_title()
     chosen.told_url = chosen.url
-    return Result(f"{chosen.name}: {_place(chosen)}", One(chosen.name, chosen.url, chosen.title))
+    result = Result(f"{chosen.name}: {_place(chosen)}", One(chosen.name, chosen.url, chosen.title))
+    return await shown(chosen, result, snapshot)
 
 
 def _is_persons(session: Session, args: Any) -> bool:
@@ -119,10 +123,12 @@ async def close_tab(session: Session, tab: str = "") -> Result[One]:
 
 
 @tool(Access.READ, live=False, example={"timeout_ms": 1000})
-async def wait_for_new_tab(session: Session, timeout_ms: TimeoutMs = 10_000) -> Result[One]:
+async def wait_for_new_tab(session: Session, timeout_ms: TimeoutMs = 10_000, snapshot: Want = None) -> Result[One]:
     """Wait for a tab that the page opens; also answers one that the last action has just opened."""
-    opened = await session.next_tab(timeout_ms / 1000)
+    with doing(lambda: "waiting for a new tab"):
+        opened = await session.next_tab(timeout_ms / 1000)
     if opened is None:
         raise Failure("timeout", "no tab was opened in time", suggestions=["list_tabs shows what is open"])
     await _landed(opened)
-    return Result(f"{opened.name}: {_place(opened)}", One(opened.name, opened.url, opened.title))
+    result = Result(f"{opened.name}: {_place(opened)}", One(opened.name, opened.url, opened.title))
+    return await shown(opened, result, snapshot)

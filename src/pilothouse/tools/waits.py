@@ -8,14 +8,14 @@ from msgspec import Meta
 
 from pilothouse.browser import waits
 from pilothouse.browser.tab import Tab
+from pilothouse.doing import doing
 from pilothouse.errors import Failure
 from pilothouse.result import Result
-from pilothouse.tool import Access, Progress, Target, TimeoutMs, tool
+from pilothouse.tool import Access, Target, TimeoutMs, tool
+from pilothouse.tools.outcome import Showing, Want, shown
 
-TELL_S = 5.0  # a client that hears nothing for long gives up
 
-
-class Met(msgspec.Struct):
+class Met(Showing):
     met: str
 
 
@@ -23,7 +23,7 @@ class Waited(msgspec.Struct):
     waited_ms: int
 
 
-@tool(Access.READ, core=True, sensitive=("function",), example={"text": "Hello"})
+@tool(Access.READ, core=True, sensitive=("function",), example={"text": "Hello"}, unlisted=("snapshot",))
 async def wait_for(
     tab: Tab,
     text: str = "",
@@ -33,10 +33,11 @@ async def wait_for(
     function: Annotated[str, Meta(description="JS turning true")] = "",
     idle: Annotated[bool, Meta(description="network idle")] = False,
     timeout_ms: TimeoutMs = 10_000,
+    snapshot: Want = None,
 ) -> Result[Met]:
     """Wait until any of these holds."""
     wanted = waits.Conditions(text=text, gone=gone, target=target or "", url=url, function=function, idle=idle)
-    return await _met(tab, wanted, timeout_ms)
+    return await _met(tab, wanted, timeout_ms, snapshot)
 
 
 @tool(Access.READ, example={"target": "#go"})
@@ -45,19 +46,20 @@ async def wait_for_element(
     target: Target,
     state: Literal["visible", "hidden", "attached", "detached"] = "visible",
     timeout_ms: TimeoutMs = 10_000,
+    snapshot: Want = None,
 ) -> Result[Met]:
     """Wait until an element is in a state."""
     _refuse_nothing(target)
-    return await _met(tab, waits.Conditions(element=target, state=state), timeout_ms)
+    return await _met(tab, waits.Conditions(element=target, state=state), timeout_ms, snapshot)
 
 
 @tool(Access.READ, example={"text": "Go"})
 async def wait_for_text(
-    tab: Tab, text: Annotated[str, Meta(max_length=10_000)], timeout_ms: TimeoutMs = 10_000
+    tab: Tab, text: Annotated[str, Meta(max_length=10_000)], timeout_ms: TimeoutMs = 10_000, snapshot: Want = None
 ) -> Result[Met]:
     """Wait until the page shows a text."""
     _refuse_nothing(text)
-    return await _met(tab, waits.Conditions(text=text), timeout_ms)
+    return await _met(tab, waits.Conditions(text=text), timeout_ms, snapshot)
 
 
 @tool(Access.READ, live=False, example={"url": "small.html"}, synonyms={"pattern": "url", "url_pattern": "url"})
@@ -65,15 +67,16 @@ async def wait_for_url(
     tab: Tab,
     url: Annotated[str, Meta(max_length=10_000, description="part, or glob with *")],
     timeout_ms: TimeoutMs = 10_000,
+    snapshot: Want = None,
 ) -> Result[Met]:
     """Wait until the tab is at an address."""
     _refuse_nothing(url)
-    return await _met(tab, waits.Conditions(url=url), timeout_ms)
+    return await _met(tab, waits.Conditions(url=url), timeout_ms, snapshot)
 
 
-async def _met(tab: Tab, wanted: waits.Conditions, timeout_ms: int) -> Result[Met]:
+async def _met(tab: Tab, wanted: waits.Conditions, timeout_ms: int, want: Want) -> Result[Met]:
     met = await waits.wait_for(tab, wanted, timeout_ms / 1000)
-    return Result(f"{met}: met", Met(met))
+    return await shown(tab, Result(f"{met}: met", Met(met)), want)
 
 
 def _refuse_nothing(given: Target) -> None:
@@ -93,16 +96,13 @@ def _refuse_nothing(given: Target) -> None:
 )
 async def wait(
     tab: Tab,
-    progress: Progress,
     time_ms: Annotated[int, Meta(ge=0, le=600_000)] = 0,
     seconds: Annotated[float, Meta(ge=0, le=600)] = 0,
 ) -> Result[Waited]:
     """Wait for a time; wait_for is better when something is expected."""
     if bool(time_ms) == bool(seconds):
         raise Failure("bad_request", "wait takes time_ms, or seconds", suggestions=["wait(time_ms=500)"])
-    loop = asyncio.get_running_loop()
-    began, whole = loop.time(), time_ms / 1000 or seconds
-    while (left := began + whole - loop.time()) > 0:
-        await progress(whole - left, whole, "waiting")
-        await asyncio.sleep(min(left, TELL_S))
+    whole = time_ms / 1000 or seconds
+    with doing(lambda: f"waiting {whole:g} s"):
+        await asyncio.sleep(whole)
     return Result(f"waited {whole:g} s", Waited(int(whole * 1000)))

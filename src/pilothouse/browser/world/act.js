@@ -16,31 +16,29 @@ function living(n, seal = "") {
 }
 
 function insideView(rect) {
-  return rect.left + rect.width / 2 >= 0 && rect.left + rect.width / 2 <= innerWidth &&
-    rect.top + rect.height / 2 >= 0 && rect.top + rect.height / 2 <= innerHeight;
+  const [x, y] = middle(rect);
+  return x >= 0 && x <= innerWidth && y >= 0 && y <= innerHeight;
 }
 
-// A press on `hit` counts as a press on `el`: its own content, its label, or the control of a label.
-function lands(hit, el) {
-  if (hit === el || composedContains(el, hit)) return true;
-  const label = closestComposed(hit, (up) => tagOf(up) === "label");
-  if (label instanceof HTMLLabelElement && controlOf(label) === el) return true;
-  return el instanceof HTMLLabelElement && controlOf(el) === hit;
-}
-
-// Points worth trying: the middle first, then the middles of an inline element's lines, then nearer the edges.
+// Points worth trying: the middle first, then the middles of an inline element's lines, then nearer the edges, and at last
+// its own words.
 function* pointsOf(el, rect) {
-  const boxes = [rect, ...[...rectsOf(el)].slice(0, 8)];
-  const clip = (box) => ({
-    left: Math.max(box.left, 0), right: Math.min(box.right, innerWidth),
-    top: Math.max(box.top, 0), bottom: Math.min(box.bottom, innerHeight),
-  });
-  for (const box of boxes.map(clip)) {
-    if (box.right > box.left && box.bottom > box.top) yield [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
-  }
-  const box = clip(rect);
+  for (const box of [rect, ...[...rectsOf(el)].slice(0, 8)].map(inWindow)) if (hasArea(box)) yield middle(box);
+  const box = inWindow(rect);
   for (const [fx, fy] of [[0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.08, 0.5], [0.92, 0.5]]) {
     yield [box.left + (box.right - box.left) * fx, box.top + (box.bottom - box.top) * fy];
+  }
+  for (const line of ownWords(el)) if (hasArea(inWindow(line))) yield middle(inWindow(line));
+}
+// Where the first of an element's words are drawn that are not those of a control in it.
+function* ownWords(el, left = { nodes: 200 }) {
+  for (const kid of kidsOf(el)) {
+    if (left.nodes-- <= 0) return;
+    if (typeOf(kid) === 3 && /\S/.test(dataOf(kid))) {
+      const range = new Range();
+      range.selectNodeContents(kid);
+      yield* [...range.getClientRects()].slice(0, 2);
+    } else if (isElement(kid) && !SILENT.has(tagOf(kid)) && !isActionable(kid)) yield* ownWords(kid, left);
   }
 }
 
@@ -69,17 +67,29 @@ function place(el) {
 }
 // A point of the element itself comes before one where another control lies in it: a row is not its "Delete".
 function pressable(el) {
-  let over = null;
-  let second = null;
+  let over = null, near = null, second = null;
+  const inside = new Set();
   for (const [x, y] of pointsOf(el, rectOf(el))) {
     const hit = deepHit(x, y);
     if (hit && lands(hit, el)) {
-      if (closestComposed(hit, (up) => up === el || isActionable(up)) === el || !composedContains(el, hit)) return { x, y };
-      second = second || { x, y };
+      const control = controlAt(hit, el);
+      if (control === el) return { x, y };
+      if (hasEffect(control)) { inside.add(control); second = second || { x, y }; } else near = near || { x, y };
     }
     over = over || hit;
   }
-  return second || (over ? { fail: "covered", by: brief(over) } : { fail: "outside" });
+  const [control] = inside;
+  if (near || (control && standsFor(control, inside.size, el))) return near || second;
+  if (!over) return { fail: "outside" };
+  return { fail: takesPointer(el) ? "covered" : "pointerless", by: brief(control || over) };
+}
+// What a press that hits something in an element is for: a control in there, or the element.
+const controlAt = (hit, el) => (composedContains(el, hit) ? closestComposed(hit, (up) => up === el || isActionable(up)) : el);
+// Is a press on an element one on the control in it? If that is all it does; or if the control is the only one and no words
+// stand beside it, or a link that is drawn over all of it.
+function standsFor(control, count, el) {
+  if (WIDGETS.has(roleOf(el)) || tagOf(el) === "label" || !isActionable(el)) return true;
+  return count === 1 && (ownWords(el).next().done || (isLink(control) && areaOf(rectOf(control)) >= areaOf(rectOf(el)) * 0.9));
 }
 
 function brief(el) {
@@ -98,7 +108,7 @@ ph.check = async (n, { enabled = true, waitMs = 1000, seal = "" } = {}) => {
     await stillness(el);
     const spot = enabled && isOff(el) ? { fail: "disabled" } : place(el);
     if (!spot.fail && seal && !isAsJudged(seal, pressSights(el, spot))) return { fail: "changed", ...named(el) };
-    if (!spot.fail) { begin(el); return { ...spot, twin, ...named(el) }; }
+    if (!spot.fail) { begin(el); expectPress(el); return { ...spot, twin, ...named(el) }; }
     if (performance.now() >= end) return { ...spot, ...named(el) };
     await nextChange(Math.min(100, end - performance.now()));
   }
@@ -139,6 +149,7 @@ ph.refOf = (el) => refs.of(el);
 ph.at = (x, y) => {
   const hit = deepHit(x, y);
   begin();
+  expectPress(null);
   return { inside: x >= 0 && y >= 0 && x < innerWidth && y < innerHeight, width: innerWidth, height: innerHeight, scale: visualViewport.scale, ...(hit ? named(hit) : { role: "", name: "" }) };
 };
 ph.focus = (n, { seal = "" } = {}) => {

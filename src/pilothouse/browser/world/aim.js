@@ -136,8 +136,8 @@ const activates = (up) => isLink(up) || tagOf(up) === "button" || tagOf(up) === 
 // Everything that a press on the element, landing at the spot, sets off; the nearest first.
 function pressed(el, spot) {
   const hit = spot && !spot.fail ? deepHit(spot.x, spot.y) : null;
-  const inner = hit && composedContains(el, hit) ? closestComposed(hit, (up) => up === el || isActionable(up)) : null;
-  const first = inner && inner !== el ? inner : closestComposed(el, isActionable) || el;
+  const inner = hit ? controlAt(hit, el) : el;
+  const first = inner !== el ? inner : closestComposed(el, isActionable) || el;
   const found = [first];
   const add = (one) => { if (one && !found.includes(one)) found.push(one); };
   add(closestComposed(first, activates));

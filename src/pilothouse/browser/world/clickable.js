@@ -1,5 +1,5 @@
 // Clickable: which elements without a widget's role a person can nevertheless press, and how sure we are.
-// Above: tree.js, locate.js. Below: dom.js, roles.js.
+// Above: tree.js, locate.js. Below: dom.js, roles.js, visible.js.
 
 // Elements with click-like listeners; the daemon finds them (listeners cannot be seen from script) and hands them in:
 // DOMDebugger.getEventListeners on the document, then DOM.resolveNode for the nodes not handed in before.
@@ -13,18 +13,33 @@ ph.markClickable = (...elements) => {
   return fresh;
 };
 
-const MIN_ALIKE = 3;
 const NONE = 0, CURSOR = 1, LISTENER = 2, STATED = 3;
 const ON = /^on(click|mousedown|mouseup|pointerdown|pointerup|dblclick|touchstart|touchend|contextmenu)$/;
 const attributeNames = uncurry(Element.prototype.getAttributeNames);
 // A cursor on a whole list or table speaks of its items.
 const SPREADS = words("ul ol menu dl table tbody thead tfoot body html main form section nav header footer");
 const ITEMS = 1, ALIKE = 2;
-// So does a listener; and one on a box of like boxes, rows that somebody drew without a list, speaks of each of them.
-function spreadOf(el, tag) {
-  if (SPREADS.has(tag)) return ITEMS;
-  return tag === "div" && isRunOfBoxes(kidsOf(el)) ? ALIKE : 0;
+const MIN_ALIKE = 3, MAX_COMPARED = 50, MAX_IN_ROW = 100;
+const elementsIn = uncurry(Element.prototype.getElementsByTagName);
+const READS = "h1,h2,h3,h4,h5,h6,p,section,article,main,header,footer,nav,aside,table,ul,ol,dl,form,fieldset";
+
+// How surely an element of a walk is one to press: by itself, or because what is around it listens for its rows.
+function pressOf(el, tag, ctx, inner) {
+  const own = strengthOf(el, tag, inner.own, ctx, inner.plain);
+  const meant = ctx.spread === ALIKE || (ctx.spread === ITEMS && (tag === "li" || tag === "tr" || tag === "tbody"));
+  const strength = meant ? Math.max(own, LISTENER) : own;
+  if (strength === LISTENER) inner.spread = spreadOf(el, tag, ctx, inner);
+  return strength;
 }
+// So does a listener; and one on a box of like boxes, rows that somebody drew without a list, speaks of each of them.
+// Not so if the pointer calls the box one thing, or it is such a row itself.
+function spreadOf(el, tag, ctx, inner) {
+  if (SPREADS.has(tag)) return ITEMS;
+  const one = inner.own === "pointer" && ctx.cursor !== "pointer";
+  return tag === "div" && !one && ctx.spread !== ALIKE && isRunOfBoxes(kidsOf(el)) ? ALIKE : 0;
+}
+// What is written to be read (a heading, a paragraph, a list), or much of anything, makes a box part of a page, and no row.
+// Of a long run its beginning tells.
 function isRunOfBoxes(list) {
   let first = null, count = 0;
   for (const kid of list) {
@@ -33,7 +48,8 @@ function isRunOfBoxes(list) {
     if (type !== 1) continue;
     first = first || kid;
     if (tagOf(kid) !== "div" || attr(kid, "class") !== attr(first, "class")) return false;
-    count++;
+    if (elementsIn(kid, "*")[MAX_IN_ROW] || firstIn(kid, READS)) return false;
+    if (++count === MAX_COMPARED) break;
   }
   return count >= MIN_ALIKE;
 }
@@ -51,18 +67,20 @@ function strengthOf(el, tag, cursor, ctx, plain = false) {
     else if (name.startsWith("on") && ON.test(name)) return STATED;
   }
   if (listening.has(el)) return LISTENER;
-  if (cursor === ctx.cursor || SPREADS.has(tag)) return NONE;
-  return cursor === "pointer" || GRABS.test(cursor) ? CURSOR : NONE;
+  return isPointedAt(tag, cursor, ctx.cursor) ? CURSOR : NONE;
 }
+const isPointedAt = (tag, cursor, around) => cursor !== around && !SPREADS.has(tag) && (cursor === "pointer" || GRABS.test(cursor));
 
-// Same question for one element alone, outside a walk.
-function isActionable(el) {
-  if (WIDGETS.has(roleOf(el)) || isEditingHost(el)) return true;
+// The same of one element alone, outside a walk: does it do something when it is pressed, or look as if it did?
+function hasEffect(el) {
   const tag = tagOf(el);
-  if (tag === "select" || tag === "summary") return true;
-  if (tag === "label" && controlOf(el)) return true;
+  if (WIDGETS.has(roleOf(el)) || isEditingHost(el) || tag === "select" || tag === "summary") return true;
+  return (tag === "label" && !!controlOf(el)) || strengthOf(el, tag, "", { cursor: "" }) !== NONE;
+}
+function isActionable(el) {
+  if (hasEffect(el)) return true;
   const up = parentOf(el);
-  return strengthOf(el, tag, getComputedStyle(el).cursor, { cursor: up ? getComputedStyle(up).cursor : "auto" }) !== NONE;
+  return isPointedAt(tagOf(el), getComputedStyle(el).cursor, up ? getComputedStyle(up).cursor : "auto");
 }
 
 // Shapes have no names; say what a person sees.
@@ -73,5 +91,5 @@ function shapeHint(el, rect) {
   const paint = parseColor(el instanceof SVGElement ? (style.fill === "none" ? style.stroke : style.fill) : style.backgroundColor);
   const color = paint && paint[3] > 0 ? COLORS[paint.slice(0, 3).join(",")] || "#" + paint.slice(0, 3).map((n) => n.toString(16).padStart(2, "0")).join("") : "";
   const size = `${Math.round(rect.width)}x${Math.round(rect.height)}`;
-  return [color, tag, size, `at ${Math.round(rect.left + rect.width / 2)},${Math.round(rect.top + rect.height / 2)}`].filter(Boolean).join(" ");
+  return [color, tag, size, `at ${middle(rect).map(Math.round)}`].filter(Boolean).join(" ");
 }

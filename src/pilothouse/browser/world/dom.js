@@ -2,8 +2,9 @@
 // Above: every other room of this world. Below: nothing.
 // Why: a form lets its controls shadow its own properties (<input name="parentNode">), and a document lets
 // named images and forms do the same. A getter taken from the prototype cannot be shadowed.
-// All rooms are function declarations or constants that call only `uncurry` and `getter` when loaded, so the
-// order in which the files are joined does not matter.
+// What runs while the rooms are loaded calls function declarations only (`uncurry`, `getter`, `words`, `tellBy`), and
+// those need no constant of another room yet: so the order in which the files are joined does not matter. It may run
+// twice: a page may break it off on its way in.
 
 function uncurry(f) { return Function.prototype.call.bind(f); }
 function getter(proto, name) { return uncurry(Object.getOwnPropertyDescriptor(proto, name).get); }
@@ -61,7 +62,7 @@ function tellBy(kind, test) {
     if (this !== kind) throw new TypeError(`${this.name} is not told by its name`);
     return node !== null && node !== undefined && test(node);
   };
-  Object.defineProperty(kind, Symbol.hasInstance, { value });
+  Object.defineProperty(kind, Symbol.hasInstance, { value, configurable: true });
 }
 tellBy(HTMLElement, (node) => typeOf(node) === 1 && namespaceOf(node) === XHTML);
 tellBy(SVGElement, (node) => typeOf(node) === 1 && namespaceOf(node) === "http://www.w3.org/2000/svg");
@@ -150,6 +151,9 @@ function focusedElement() {
   }
   return el === bodyOf(document) ? null : el;
 }
+
+// The option, cell or item that the focused element says its keys go to; it keeps the focus itself.
+const activeIn = (focused) => focused && byId(focused, attr(focused, "aria-activedescendant") || "");
 
 // Page text for printing: no control characters (our own marks are made of them), no invisible or private-use
 // characters (icon fonts), white space as one blank.

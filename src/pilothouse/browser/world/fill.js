@@ -13,6 +13,8 @@ const multipleOf = getter(HTMLSelectElement.prototype, "multiple");
 const readOnlyOf = getter(HTMLInputElement.prototype, "readOnly");
 const areaReadOnlyOf = getter(HTMLTextAreaElement.prototype, "readOnly");
 
+const maxLengthOf = getter(HTMLInputElement.prototype, "maxLength");
+
 const createIn = uncurry(Document.prototype.createElement);
 
 const TYPED = words("text search url tel email password number");
@@ -20,7 +22,7 @@ const TYPED = words("text search url tel email password number");
 // The control itself, when a label, a wrapper or a custom element with one field was named.
 function fieldOf(el) {
   if (el instanceof HTMLLabelElement && controlOf(el)) return controlOf(el);
-  if (kindOf(el)) return el;
+  if (kindOf(el) || el === bodyOf(document)) return el;
   const inside = [...queryIn(el, "input, textarea, select, [contenteditable]")];
   const root = shadowOf(el);
   if (root) inside.push(...queryFragment(root, "input, textarea, select, [contenteditable]"));
@@ -44,16 +46,17 @@ function kindOf(el) {
 }
 
 // What kind of field this is, focused and (to replace its text) selected, or why it cannot be filled.
-ph.enter = async (n, { clear = true, value = "", waitMs = 1000, seal = "" } = {}) => {
+// `keys`: it was named as what has the focus, and gets keys whatever it is.
+ph.enter = async (n, { clear = true, value = "", waitMs = 1000, seal = "", keys = false } = {}) => {
   const end = performance.now() + waitMs;
   for (;;) {
     const found = living(n, seal);
     if (found.fail) return found;
     const el = fieldOf(found.el);
-    const kind = kindOf(el);
+    const kind = kindOf(el) || (keys ? "keys" : "");
     const answer = { kind, ref: refs.of(el), twin: found.twin, ...named(el) };
     if (seal && !isAsJudged(seal, fillSights(found.el))) return { ...answer, fail: "changed" };
-    const fail = unfit(el, kind);
+    const fail = kind === "keys" ? (takesKeys(el) ? "" : "no_focus") : unfit(el, kind);
     if (!fail) {
       const counts = el instanceof HTMLInputElement && inputTypeOf(el) === "number";
       if (clear && counts && !acceptable(el, value.trim())) return { ...answer, fail: "refused", type: "number" };
@@ -63,7 +66,7 @@ ph.enter = async (n, { clear = true, value = "", waitMs = 1000, seal = "" } = {}
         // Keys go to the focus, and a page may have moved it on: into a frame, or a field that nobody judged.
         if (!takesKeys(el)) return { ...answer, fail: "no_focus" };
       }
-      return { ...answer, checked: kind === "check" ? checkedState(el, roleOf(el)) === "checked" : undefined };
+      return { ...answer, longest: longestOf(el), checked: kind === "check" ? checkedState(el, roleOf(el)) === "checked" : undefined };
     }
     if (fail === "not_editable" || performance.now() >= end) return { ...answer, fail };
     await nextChange(Math.min(100, end - performance.now()));
@@ -76,6 +79,13 @@ function takesKeys(el) {
   if (!held) return false;
   return composedContains(el, held) || (held instanceof HTMLElement && editableOf(held) && composedContains(held, el));
 }
+
+const longestOf = (el) => (el instanceof HTMLInputElement && maxLengthOf(el) > 0 ? maxLengthOf(el) : undefined);
+
+ph.takeOver = () => {
+  const el = focusedElement();
+  if (el && longestOf(el) === 1) selectInput(el);
+};
 
 function unfit(el, kind) {
   if (!kind) return "not_editable";

@@ -10,9 +10,7 @@ function makeItem(el, tag, style, rect, ctx, inner, walk) {
   const at = { el, tag, role, rect, style, ctx, inner, walk };
   if (tag === "label" && el instanceof HTMLLabelElement && controlOf(el)) return labelItem(at, controlOf(el));
   if (WIDGETS.has(role) || tag === "select" || (!inner.plain && isEditingHost(el))) return controlItem(at);
-  const meant = ctx.spread === ALIKE || (ctx.spread === ITEMS && (tag === "li" || tag === "tr" || tag === "tbody"));
-  const strength = meant ? LISTENER : strengthOf(el, tag, inner.own, ctx, inner.plain);
-  if (strength === LISTENER) inner.spread = spreadOf(el, tag);
+  const strength = pressOf(el, tag, ctx, inner);
   if (inner.spread) return structureItem(at);
   if (strength && !BOXES.has(role) && !NAMED_BOXES.has(role)) return softItem(at, strength);
   const item = structureItem(at);
@@ -184,7 +182,7 @@ function settleSoft(item, walk) {
   const inside = walk.acts - item.before - 1;
   if (inside > 0 && item.soft === LISTENER && inside < 3 && isTrack(item, walk.screen)) return true;
   if (inside > 0) {
-    if (isRowThatListens(item)) return true;
+    if (isRowThatListens(item) && !holdsForm(item.el)) return true;
     if (item.soft !== STATED && !(item.soft === LISTENER && item.pointer)) {
       if (item.soft === LISTENER || inside > 3 || !hasOwnText(item.kids)) return false;
     } else if (!hasOwnText(item.kids) && item.soft !== STATED) return false;
@@ -203,18 +201,26 @@ function settleSoft(item, walk) {
 }
 const isArranged = (kids) => kids.filter((kid) => kid.kind === "text" && /\S/.test(kid.text)).length > 1 ||
   kids.some((kid) => kid.kind === "heading" || kid.kind === "box" || kid.kind === "row" || kid.kind === "entry" || kid.kind === "group");
+// Part of a page, with a form's fields or a table in it: who listens there does not mean all of it.
+const holdsForm = (el) => firstIn(el, "table") !== null || queryIn(el, "input,select,textarea").length > MOST_FIELDS;
+const MOST_FIELDS = 3;
 // A small bare area around a handle (a slider's track) can be pressed beside the handle.
 function isTrack(item, screen) {
   const area = areaOf(boxOf(item.at));
   if (hasOwnText(item.kids) || area > screen.right * screen.bottom * 0.2) return false;
   let held = 0;
   for (const kid of item.kids) if (kid.act && kid.at) held += areaOf(boxOf(kid.at));
-  return held < area / 3;
+  return held < area / 2;
 }
-// A mail with its star and its bin: pressed between them, it opens. One that listens itself, not its list for it.
-function isRowThatListens(item) {
-  const tag = tagOf(item.el);
-  return (tag === "tr" || tag === "li") && listening.has(item.el) && hasOwnText(item.kids);
+// A mail with its star and its bin: pressed between them, it opens. One that listens itself, not its list for it. A box
+// is a row if the one beside it is the same and listens, too.
+const nextOf = getter(Element.prototype, "nextElementSibling");
+const lastOf = getter(Element.prototype, "previousElementSibling");
+function isRowThatListens({ el, kids }) {
+  if (!listening.has(el) || !hasOwnText(kids)) return false;
+  const tag = tagOf(el), beside = nextOf(el) || lastOf(el);
+  if (tag === "tr" || tag === "li" || attr(el, "role") === "row") return true;
+  return !!beside && listening.has(beside) && tagOf(beside) === tag && attr(beside, "class") === attr(el, "class");
 }
 const hasOwnText = (kids) => kids.some((kid) => kid.kind === "text" ? /\S/.test(kid.text) : kid.kind !== "break" && !kid.act && kid.kids && hasOwnText(kid.kids));
 function splice(out, item) { for (const kid of item.kids) out.push(kid); }

@@ -213,7 +213,7 @@ function compactCell(cell, print) {
   const text = compactKids(cell.kids, print, " ");
   if (text === null) return null;
   if (cell.act) return `${itemHead(cell, print)}${itemTail(cell, print)}: ${text}`;
-  return text || '""';
+  return (text || '""') + (cell.el === print.walk.active ? " active" : "");
 }
 function compactRun(run, print, sep) {
   const parts = [];
@@ -266,16 +266,16 @@ function itemTail(item, print) {
   let text = "";
   if (item.act || item.leaf) {
     if (VALUED.has(role) || role === "file" || role === "color") text += valuePart(el, role, item);
-    for (const state of statesOf(el, role, print.walk.focused)) text += ` ${state}`;
+    for (const state of statesOf(el, role, print.walk)) text += ` ${state}`;
     if (role === "combobox" || role === "listbox") text += optionsPart(el, print);
     if (role === "link") text += targetPart(el, print);
     if (item.control) text += ` for ${roleOf(item.control)} ${checkedState(item.control, roleOf(item.control))}`.trimEnd();
   } else if (item.kind === "box" || item.kind === "row") {
-    for (const state of statesOf(el, role, print.walk.focused)) text += ` ${state}`;
+    for (const state of statesOf(el, role, print.walk)) text += ` ${state}`;
   }
   if (item.aria) text += " (aria-hidden)";
   else if (item.hidden && (item.act || item.leaf)) text += " (hidden)";
-  if (item.covered) text += " covered";
+  if (item.covered) text += ` ${item.covered}`;
   return text;
 }
 function valuePart(el, role, item) {

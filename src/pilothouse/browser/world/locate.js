@@ -2,12 +2,16 @@
 // Above: the daemon (targets, find), act.js, wait.js. Below: roles.js, names.js, visible.js, lines.js.
 
 const MATCHES_MAX = 10;
+const BY_MEANING = /^\s*(text|label|role)=/;
+const hasFocusIn = uncurry(Document.prototype.hasFocus);
 const RESERVED = /^(text|label|role|xpath)=/;
 
-ph.locate = (target) => withNames(() => {
+// `one`: something will be done to it. If several are called so, they are told apart by what stands around them.
+ph.locate = (target, { one = false } = {}) => withNames(() => {
   refs.newMoment();
   try {
-    return asMatches(elementsFor(target));
+    const found = asMatches(elementsFor(target));
+    return one && BY_MEANING.test(target) ? { ...found, rivals: rivalsIn(found) } : found;
   } catch (error) {
     return { matches: [], total: 0, visible: [], error: String((error && error.message) || error).slice(0, 200) };
   }
@@ -19,6 +23,7 @@ function elementsFor(target) {
   if (text.startsWith("label=")) return byLabel(text.slice(6));
   if (text.startsWith("role=")) return byRole(text.slice(5));
   if (text.startsWith("xpath=")) return byXPath(text.slice(6));
+  if (text === ":focus") return withFocus();
   return bySelector(text);
 }
 function asMatches(found) {
@@ -28,6 +33,22 @@ function asMatches(found) {
   return { matches: order.map((i) => refs.of(list[i])), total: list.length, visible: order.map((i) => seen[i]) };
 }
 
+// Those that a person would have to choose from; not of links that lead to the same place.
+function rivalsIn({ matches, visible }) {
+  const seen = matches.filter((_, i) => visible[i]);
+  const links = new Set(seen.map((n) => (refs.get(n) instanceof HTMLAnchorElement ? linkOf(refs.get(n)) : "")));
+  if (seen.length < 2 || (links.size === 1 && !links.has(""))) return [];
+  const all = seen.map((n) => refs.get(n));
+  return seen.map((n, i) => ({ n, ref: refs.mark(n), ...named(all[i]), around: apart(all[i], all) }));
+}
+// What the largest box says that has only this one of them in it: its row, its card, its part of the page.
+function apart(el, rivals) {
+  let box = el;
+  for (let up = parentOf(el); up && rivals.every((one) => one === el || !composedContains(up, one)); up = parentOf(up)) box = up;
+  const text = clean(readText(box, 400));
+  return text === clean(readText(el, 400)) ? "" : cut(text, 100);
+}
+
 // All that a target by text, label or name may have been compared with.
 ph.heard = (n) => withNames(() => {
   const el = refs.get(n);
@@ -35,6 +56,12 @@ ph.heard = (n) => withNames(() => {
   const value = el instanceof HTMLSelectElement ? valueOf(el, "combobox") : "";
   return [readText(el, 100000), textContentOf(el).slice(0, 100000), nameOf(el), calledOf(el), attr(el, "title"), attr(el, "placeholder"), value].filter(Boolean);
 });
+
+// Where keys go to in this frame, if they go here at all: to the whole page where nothing has the focus.
+function withFocus() {
+  const el = focusedElement() || bodyOf(document);
+  return !el || !hasFocusIn(document) || tagOf(el) === "iframe" || tagOf(el) === "frame" ? [] : [el];
+}
 
 // The light tree first, then inside shadow roots; "host >>> inner" steps into a root by hand.
 function bySelector(css) {
@@ -135,41 +162,57 @@ function byText(spec) {
 // An outer match that merely holds an inner one is not meant.
 const refuseOuter = (el, pool) => (pool.some((other) => other !== el && composedContains(el, other)) ? null : el);
 
-// What an element says, as it stands in the page: neither the source of its scripts nor what they hold in store.
+// What elements say, as it stands in the page: neither the source of scripts nor what they hold in store. Only those that
+// have such a thing in them are read piece by piece, the inner ones first, so that each piece is read once.
 const UNSAID = "script,style,noscript,datalist";
-function saidBy(el) {
-  if (!firstIn(el, UNSAID)) return textContentOf(el);
-  let text = "";
-  for (let node = el; node;) {
-    if (typeOf(node) === 3) text += dataOf(node);
-    const into = typeOf(node) === 1 && (node === el || !matches(node, UNSAID)) && firstChildOf(node);
-    if (into) { node = into; continue; }
-    while (node !== el && !nextSiblingOf(node)) node = parentNodeOf(node);
-    node = node === el ? null : nextSiblingOf(node);
+function saying() {
+  const depths = new Map();
+  for (const root of [document, ...shadowRootsIn(document)]) {
+    for (const el of query(root, UNSAID)) {
+      const path = [];
+      let up = parentNodeOf(el);
+      for (; up && isElement(up) && !depths.has(up); up = parentNodeOf(up)) path.push(up);
+      let depth = depths.get(up) || 0;
+      for (const one of path.reverse()) depths.set(one, ++depth);
+    }
   }
-  return text;
+  const texts = new Map();
+  const said = (node) => texts.get(node) ?? (typeOf(node) === 1 && matches(node, UNSAID) ? "" : textContentOf(node));
+  for (const [el] of [...depths].sort((a, b) => b[1] - a[1])) {
+    let text = "";
+    for (let kid = firstChildOf(el); kid; kid = nextSiblingOf(kid)) if (typeOf(kid) === 1 || typeOf(kid) === 3) text += said(kid);
+    texts.set(el, text);
+  }
+  return said;
 }
+// The smallest elements whose text passes; a larger one passes whenever one in it does.
 function smallestWith(test) {
+  const said = saying();
+  const shadowed = aroundShadows();
+  const known = new Map();
+  const holds = (el) => {
+    if (!known.has(el)) known.set(el, test(said(el)));
+    return known.get(el);
+  };
   const found = [];
   const stack = [bodyOf(document) || htmlOf(document)];
   while (stack.length && found.length < 2000) {
     const el = stack.pop();
     if (!el || SILENT.has(tagOf(el))) continue;
-    const root = shadowOf(el);
-    const here = test(saidBy(el));
-    if (!here && !root && !el.childElementCount) continue;
-    if (!here && !root && !hasShadowBelow(el)) continue;
-    const kids = kidsOf(el).filter(isElement);
-    const inner = kids.filter((kid) => !SILENT.has(tagOf(kid)) && (test(saidBy(kid)) || shadowOf(kid) || hasShadowBelow(kid)));
-    const within = inner.some((kid) => test(saidBy(kid)));
-    if (here && !within && tagOf(el) !== "select" && tagOf(el) !== "textarea") found.push(el);
+    const here = holds(el);
+    if (!here && !shadowed.has(el)) continue;
+    const kids = kidsOf(el).filter((kid) => isElement(kid) && !SILENT.has(tagOf(kid)));
+    const inner = kids.filter((kid) => holds(kid) || shadowed.has(kid));
+    if (here && !inner.some(holds) && tagOf(el) !== "select" && tagOf(el) !== "textarea") found.push(el);
     for (let i = inner.length - 1; i >= 0; i--) stack.push(inner[i]);
   }
   return found;
 }
-function hasShadowBelow(el) {
-  for (const kid of queryIn(el, "*")) if (shadowOf(kid)) return true;
-  return false;
+// Elements that have a shadow root, and all that these are in.
+function aroundShadows() {
+  const around = new Set();
+  for (const root of shadowRootsIn(document)) for (let el = root.host; el && !around.has(el); el = parentOf(el)) around.add(el);
+  return around;
 }
 function inOrder(list) {
   return list.sort((a, b) => {

@@ -46,7 +46,7 @@ ph.intoView = (n) => {
   if (!isVisible(el)) return { fail: "hidden", ...named(el) };
   begin();
   const before = rectOf(el);
-  const hit = insideView(before) && deepHit(before.left + before.width / 2, before.top + before.height / 2);
+  const hit = insideView(before) && deepHit(...middle(before));
   if (!hit || !lands(hit, el)) toMiddle(el);
   const { left, top } = rectOf(el);
   return { x: Math.round(left), y: Math.round(top), moved: left !== before.left || top !== before.top, twin, ...named(el) };

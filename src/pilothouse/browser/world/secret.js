@@ -31,7 +31,12 @@ ph.confide = (n, value, { clear, anywhere, origin, seal = "" }) => {
   const area = el instanceof HTMLTextAreaElement;
   const before = clear ? "" : area ? areaValueOf(el) : inputValueOf(el);
   (area ? setArea : setInput)(el, before + value);
-  announce(el, "input", "change");
+  // As Chrome does when it fills in a password: pages that only listen to keys hear of it.
+  const key = (type) => el.dispatchEvent(new KeyboardEvent(type, { key: "Unidentified", bubbles: true, composed: true }));
+  key("keydown");
+  announce(el, "input");
+  key("keyup");
+  announce(el, "change");
   const now = area ? areaValueOf(el) : inputValueOf(el);
   return { same: now === before + value, length: now.length };
 };

@@ -37,7 +37,7 @@ let observer = null;
 let lastState = "";
 const watched = new WeakSet();
 const bump = () => { counter++; };
-const saw = (records) => { bump(); noteNews(records, counter); };
+const saw = (records) => { bump(); noteNews(records, counter); past.note(records); };
 
 // Lazily: a page nobody asks about pays nothing. Shadow roots join as the walk meets them.
 ph.watch = () => {
@@ -53,7 +53,7 @@ ph.watch = () => {
 function watchRoot(root) {
   if (!observer || watched.has(root)) return;
   watched.add(root);
-  observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+  observer.observe(root, { subtree: true, childList: true, attributeOldValue: true, characterDataOldValue: true });
 }
 // What scripts set without any event or mutation: values, checks, the address, the window.
 function quietState() {

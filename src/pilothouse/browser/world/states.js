@@ -61,7 +61,7 @@ function isOff(el) {
   return isDisabled(el) || closestComposed(el, (up) => attr(up, "aria-disabled") === "true") !== null;
 }
 
-function statesOf(el, role, focused) {
+function statesOf(el, role, { focused, active }) {
   const out = [];
   const kind = kindOfField(el);
   if (kind) out.push(kind);
@@ -84,6 +84,7 @@ function statesOf(el, role, focused) {
   if (((role === "textbox" || role === "spinbutton" || role === "searchbox") && hasAttr(el, "readonly")) || attr(el, "aria-readonly") === "true") out.push("readonly");
   if (attr(el, "aria-busy") === "true") out.push("busy");
   if (el === focused) out.push("focused");
+  if (el === active) out.push("active");
   return out;
 }
 // What the role does not say of a field, and who fills it has to know.

@@ -22,8 +22,9 @@ function buildTree({ root, full, margin, dry = false }) {
   // Asked for once: each time the window tells its size it looks whether the page has to be laid out anew.
   const screen = { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
   const view = { left: -m, top: -m, right: screen.right + m, bottom: screen.bottom + m };
+  const focused = focusedElement();
   const walk = {
-    full, dry, most: dry ? DRY_NODES : MAX_NODES, margin: m, screen, view, must: full ? null : hitElements(), focused: focusedElement(), backdrops: new Map(),
+    full, dry, most: dry ? DRY_NODES : MAX_NODES, margin: m, screen, view, must: full ? null : hitElements(), focused, active: activeIn(focused), backdrops: new Map(),
     above: 0, below: 0, acts: 0, nodes: 0, frames: [], hosts: [], front: [], queue: [], layers: [], tested: [], modal: modalDialog(),
   };
   const kids = [];
@@ -47,7 +48,7 @@ function isCovered({ el, at }, { layers, screen }) {
   const y = (Math.max(rect.top, 0) + Math.min(rect.bottom, screen.bottom)) / 2;
   for (const [layer, box] of layers) {
     if (x < box.left || x > box.right || y < box.top || y > box.bottom || layer === el || containsNode(layer, el)) continue;
-    return coverOf(el, rect) !== null;
+    return coverOf(el, rect) && (takesPointer(el) ? "covered" : "pointerless");
   }
   return false;
 }

@@ -14,12 +14,14 @@ function isRendered(el) {
   return false;
 }
 
-function hasBox(el) {
-  const rect = rectOf(el);
-  if (rect.width > 0 && rect.height > 0) return true;
-  for (const part of rectsOf(el)) if (part.width > 0 && part.height > 0) return true;
-  return false;
-}
+const middle = (box) => [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+const inWindow = (box) => ({
+  left: Math.max(box.left, 0), right: Math.min(box.right, innerWidth),
+  top: Math.max(box.top, 0), bottom: Math.min(box.bottom, innerHeight),
+});
+const hasArea = (box) => box.right > box.left && box.bottom > box.top;
+
+const hasBox = (el) => hasArea(rectOf(el)) || [...rectsOf(el)].some(hasArea);
 
 // A person could see it after scrolling: drawn, visible, with an area. (display:contents: by what it holds.)
 function isVisible(el) {
@@ -45,20 +47,21 @@ function deepHit(x, y) {
   return el;
 }
 
-// Would a press that lands on `hit` reach `el`? Through its own content, its label, or an ancestor's empty area.
-function reaches(hit, el) {
-  if (hit === el || composedContains(el, hit)) return true;
+// A press on `hit` counts as a press on `el`: its own content, its label, or the control of a label.
+function lands(hit, el) {
+  if (composedContains(el, hit)) return true;
   const label = closestComposed(hit, (up) => tagOf(up) === "label");
-  if (label && label instanceof HTMLLabelElement && controlOf(label) === el) return true;
-  return composedContains(hit, el);
+  if (label instanceof HTMLLabelElement && controlOf(label) === el) return true;
+  return el instanceof HTMLLabelElement && controlOf(el) === hit;
 }
+
+const takesPointer = (el) => getComputedStyle(el).pointerEvents !== "none";
+// Would a press on `hit` reach `el`? As one that lands on it, or through an ancestor's empty area.
+const reaches = (hit, el) => lands(hit, el) || composedContains(hit, el);
 
 // What lies over an element at every point tried, or null. Only for what is inside the viewport.
 function coverOf(el, rect) {
-  const box = rect.width > 0 && rect.height > 0 ? rect : null;
-  if (!box) return null;
-  const left = Math.max(box.left, 0), right = Math.min(box.right, innerWidth);
-  const top = Math.max(box.top, 0), bottom = Math.min(box.bottom, innerHeight);
+  const { left, right, top, bottom } = inWindow(rect);
   if (right - left < 1 || bottom - top < 1) return null;
   let cover = null;
   for (const [fx, fy] of COVER_POINTS) {

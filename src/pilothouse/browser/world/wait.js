@@ -39,21 +39,43 @@ ph.tick = async () => {
     await later(0);  // in line behind every timer that is due, however late a busy machine has made it
     const before = seenChanges;
     begin();
-    if (seenChanges === before || performance.now() > end) return { changes: seenChanges - first, refused: refused() };
+    if (seenChanges === before || performance.now() > end) return { changes: seenChanges - first, refused: refused(), active: newlyActive(), landed: landed() };
   }
 };
+ph.drawn = () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => resolve())), later(RESTLESS_MS)]).then(turn);
+// Where a press really went: hovering, or a page that moves, may have put something else under the pointer.
+let aimedAt = null;
+let landedOn = "";
+const expectPress = (el) => { aimedAt = el; landedOn = ""; };
+function see(hit) {
+  if (aimedAt && hit && !lands(hit, aimedAt)) landedOn = brief(hit);
+  aimedAt = null;
+}
+function landed() {
+  const told = landedOn;
+  landedOn = "";
+  return told;
+}
+let lastActive = null;
+function newlyActive() {
+  const el = activeIn(focusedElement());
+  const said = el && el !== lastActive ? withNames(() => ({ role: roleOf(el), name: nameOf(el) })) : null;
+  lastActive = el;
+  return said;
+}
 // The same, asked for before an input is sent: it begins when the page has been given that input. Chrome gives a page
 // its input before anything else, so the input often overtakes the question: what came since the last look is kept. One
 // that never comes here (a frame or the browser itself took it, or it was not sent) is waited for until the next tick or
 // question, and no longer; it answers nothing then, or it would take away what the next action is to be told.
 const given = new Set();
 const awaited = new Set();
-const onInput = ({ type, isTrusted }) => {
+const onInput = ({ type, isTrusted, clientX, clientY }) => {
   if (!isTrusted) return;
+  if (type === "mousedown") { see(deepHit(clientX, clientY)); return; }
   given.add(type);
   for (const { kind, go } of awaited) if (kind === type) go();
 };
-const hearInputs = () => { for (const kind of ["keyup", "mouseup"]) addEventListener(kind, onInput, true); };
+const hearInputs = () => { for (const kind of ["keyup", "mouseup", "mousedown"]) addEventListener(kind, onInput, true); };
 function watchInputs() {
   given.clear();
   hearInputs();

@@ -1,0 +1,109 @@
+"""A list that the page has drawn itself: opened, chosen from and closed again, as a person would.
+
+Above: fill. Below: input, locate, settle. Every press is judged when it comes: what a list offers is not known before
+it is open.
+"""
+
+from typing import Any
+
+import msgspec
+
+from pilothouse.browser import input as hand
+from pilothouse.browser import keys
+from pilothouse.browser.locate import HELD, Element
+from pilothouse.browser.settle import Mark, settle
+from pilothouse.browser.tab import Tab
+from pilothouse.errors import Failure
+
+SHOWN_MS = 300  # in which an open list shows what it has at hand
+FETCHED_MS = 3000  # in which it shows what it has asked a server for
+
+
+async def keeper(element: Element) -> tuple[Element, dict[str, Any]]:
+    """What opens the list, and what is known of it; `opens` if it says so itself."""
+    told = await element.world.call("keepsList", element.local, {"seal": element.seal}, timeout=hand.CHECK_TIMEOUT_S)
+    hand.raise_if_unfit(element, told)
+    return _other(element, told["ref"]), told
+
+
+async def choose(tab: Tab, element: Element, told: dict[str, Any], wanted: list[str]) -> list[str]:
+    """Choose these options, and of a list that takes several no others; what they are called."""
+    if not told["open"]:
+        await _press(tab, element)
+    chosen = [await _choose_one(tab, element, told, one) for one in wanted]
+    await _drop_others(tab, element, chosen)
+    return chosen
+
+
+async def _choose_one(tab: Tab, element: Element, told: dict[str, Any], wanted: str) -> str:
+    found = await _look_for(element, wanted, SHOWN_MS if told["writes"] else FETCHED_MS)
+    if not found["ref"] and told["writes"]:
+        await _write(tab, element, wanted)
+        found = await _look_for(element, wanted, FETCHED_MS)
+    if not found["ref"]:
+        await _close(tab, element)
+        raise _missing(element, wanted, found)
+    if found["off"]:
+        await _close(tab, element)
+        raise Failure("not_actionable", f"the option {wanted!r} is disabled")
+    if not found["chosen"]:
+        await _press(tab, _other(element, found["ref"]))
+    return found["name"]
+
+
+async def _look_for(element: Element, wanted: str, wait_ms: int) -> dict[str, Any]:
+    found = await element.world.call("choiceIn", element.local, wanted, wait_ms, timeout=hand.CHECK_TIMEOUT_S)
+    hand.raise_if_unfit(element, found)
+    return found
+
+
+async def _write(tab: Tab, element: Element, text: str) -> None:
+    """Into a field that narrows its list to what is written in it."""
+    field = await element.world.call("enter", element.local, {"clear": True}, timeout=hand.CHECK_TIMEOUT_S)
+    hand.raise_if_unfit(element, field)
+    mark = Mark(tab, element.frame)
+    await hand.write(tab, *keys.parted(text))
+    await settle(tab, mark)
+
+
+async def _drop_others(tab: Tab, element: Element, wanted: list[str]) -> None:
+    now = await hand.told_after(element.world, "chosenIn", element.local, otherwise={})
+    if now.get("many"):
+        for one in now["chosen"]:
+            if one["name"] not in wanted:
+                await _press(tab, _other(element, one["ref"]))
+        await _close(tab, element)
+
+
+async def _close(tab: Tab, element: Element) -> None:
+    """It lies over what comes next."""
+    now = await hand.told_after(element.world, "chosenIn", element.local, otherwise={})
+    if now.get("open") and not tab.hindrance():
+        mark = Mark(tab, element.frame)
+        await hand.stroke(tab, keys.strokes("Escape"))
+        await settle(tab, mark)
+
+
+async def _press(tab: Tab, element: Element) -> None:
+    held = HELD.get()
+    await hand.click(tab, await held.press(element) if held else element)
+
+
+def _other(element: Element, local: int) -> Element:
+    """Another one of the same document; it was judged by nobody."""
+    return msgspec.structs.replace(element, local=local, seal="", spot=None)
+
+
+def _missing(element: Element, wanted: str, found: dict[str, Any]) -> Failure:
+    if not found["total"]:
+        return Failure(
+            "not_found",
+            f"{element.ref} has opened nothing to choose {wanted!r} from",
+            suggestions=["click it, look at what opens (get_page_state), and click the option"],
+        )
+    return Failure(
+        "not_found",
+        f"{element.ref} shows no option {wanted!r}",
+        details={"options": found["options"], "candidates": found["options"][:20]},
+        suggestions=["if the list goes on: click it, scroll in it, and click the option"],
+    )

@@ -1,0 +1,269 @@
+"""What has changed between two looks at a page: told in less than the page, and clear about what is gone."""
+
+import random
+import re
+import time
+
+import pytest
+
+from pilothouse.browser.budget import tokens
+from pilothouse.browser.difference import LEGEND, Difference
+from tests.browser.looking import look, put
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("A13")
+
+PARTS = ("Home", "Orders", "Customers", "Reports", "Settings", "People", "Bills", "Parcels", "Stock", "Help")
+NAV = f"<nav>{' '.join(f'<a href=/{one.lower()}>{one}</a>' for one in PARTS)}</nav>"
+FOOTER = "<footer><a href=/terms>Terms</a> <a href=/privacy>Privacy</a></footer>"
+SMALL = "<style>* { font-size: 9px; line-height: 1; margin: 0; padding: 0 }</style>"
+ROWS = "".join(f"<tr><td>Customer {n}</td><td><button>Edit</button></td></tr>" for n in range(50))
+TABLE = f"<table id=table><tr><th>Name</th><th></th></tr>{ROWS}</table>"
+ITEMS = "".join(f"<li><a href=/p/{n}>Product {n}</a> {n * 37 % 91} EUR</li>" for n in range(25))
+DIALOG = "<dialog id=dialog aria-label=Add><label>Mail <input></label><button>Save</button></dialog>"
+
+
+def panel(name: str) -> str:
+    fields = "".join(f"<label>{name} {n} <input></label>" for n in range(8))
+    return f"<div role=tabpanel aria-label={name}>{fields}</div>"
+
+
+TABS = "<button role=tab id=a aria-selected=true>Bills</button><button role=tab id=b>Parcels</button>"
+ORDERS = "".join(f"<section aria-label='Order {n}'><button>Open {n}</button></section>" for n in range(6))
+
+
+async def told(agent: Agent, script: str) -> str:
+    await agent.js(f"{script}; return 0")
+    return await look(agent, diff=True)
+
+
+async def show(agent: Agent, site: PageServer, main: str) -> None:
+    await agent.call("navigate", url=site.inline("<p>empty</p>"))
+    await put(agent, f"{SMALL}{NAV}<main><h1>Shop</h1>{main}</main>{FOOTER}")
+    await look(agent)
+
+
+@pytest.mark.parametrize(
+    ("main", "script", "reads", "share"),
+    [
+        pytest.param(
+            TABLE,
+            "table.tBodies[0].insertAdjacentHTML('beforeend', '<tr><td>New</td><td>-</td></tr>')",
+            """\
+  main
+-   table 50 rows
++   table 51 rows
+      (51 lines unchanged)
++     row: "New" | "-\"""",
+            0.05,
+            id="a row more",
+        ),
+        pytest.param(
+            DIALOG + TABLE,
+            "dialog.show()",
+            """\
+  main
+    heading "Shop" h1
++   dialog "Add" E
++     textbox "Mail" E focused
++     button "Save" E""",
+            0.07,
+            id="a dialog",
+        ),
+        pytest.param(
+            f"{TABS}<div id=place>{panel('Bills')}</div>",
+            f"a.ariaSelected = 'false'; b.ariaSelected = 'true'; place.innerHTML = `{panel('Parcels')}`",
+            """\
+  main
+-   tab "Bills" E selected
++   tab "Bills" E
+-   tab "Parcels" E
++   tab "Parcels" E selected
+-   tabpanel "Bills" (and 8 lines in it)
++   tabpanel "Parcels"
++     textbox "Parcels 0" E
+...""",
+            0.8,
+            id="another panel",
+        ),
+        pytest.param(
+            f"<ul id=list>{ITEMS}</ul>",
+            "list.append(...[...list.children].reverse())",
+            f"""\
+{LEGEND}
+  main
+    heading "Shop" h1
+>   item: link "Product 24" E -> /p/24 | "69 EUR"
+...""",
+            0.9,
+            id="another order",
+        ),
+        pytest.param(
+            f"<ul id=list>{ITEMS}</ul>",
+            "list.prepend(list.lastChild)",
+            f"""\
+{LEGEND}
+  main
+    heading "Shop" h1
+>   item: link "Product 24" E -> /p/24 | "69 EUR\"""",
+            0.1,
+            id="one to the top",
+        ),
+        pytest.param(
+            f"<ul id=list>{ITEMS}</ul>",
+            f"document.querySelector('main').innerHTML = `<h1>Orders</h1>{ORDERS}`",
+            """\
+  main
+-   heading "Shop" h1
+-   item: link "Product 0" E -> /p/0 | "0 EUR"
+-   item: link "Product 1" E -> /p/1 | "37 EUR"
+-   item: link "Product 2" E -> /p/2 | "74 EUR"
+-   (21 lines more, to this one:)
+-   item: link "Product 24" E -> /p/24 | "69 EUR"
++   heading "Orders" h1
++   region "Order 0"
++     button "Open 0" E
+...""",
+            1,
+            id="another main",
+        ),
+        pytest.param(
+            f"<ul>{ITEMS}</ul><section aria-label=Basket><p id=count>Items: 3</p><button>More</button></section>",
+            "count.textContent = 'Items: 4'",
+            """\
+  main
+    region "Basket"
+-     "Items: 3"
++     "Items: 4\"""",
+            0.05,
+            id="a counter",
+        ),
+    ],
+)
+async def test_what_changed_is_told_under_what_stays(
+    agent: Agent, site: PageServer, main: str, script: str, reads: str, share: float
+) -> None:
+    await show(agent, site, main)
+    seen = await told(agent, script)
+    begun, more, _ = reads.partition("\n...")
+    plain = re.sub(r"\be\d+\b", "E", seen)
+    assert plain.startswith(begun) if more else plain == begun, seen
+    assert tokens(seen) <= share * tokens(await look(agent))
+    assert "Home" not in seen
+    assert "Terms" not in seen
+
+
+async def test_what_a_dialog_hides_is_not_gone_and_comes_back(agent: Agent, site: PageServer) -> None:
+    await show(agent, site, TABLE + DIALOG)
+    seen = await told(agent, "dialog.showModal()")
+    assert '+ dialog "Add"' in seen
+    assert re.search(r"^\(\d+ lines still there, not shown now\)$", seen, re.MULTILINE)
+    assert "\n-" not in seen
+    seen = await told(agent, "dialog.close(); table.rows[3].remove()")
+    assert (
+        re.sub(r"\be\d+\b", "E", seen)
+        == """\
+- dialog "Add" E (and 2 lines in it)
+  (11 lines shown again, as before)
+  main
+    (1 line shown again, as before)
++   table 49 rows
+  (53 lines shown again, as before)"""
+    )
+
+
+async def test_what_is_scrolled_away_is_not_gone(agent: Agent, site: PageServer) -> None:
+    paragraphs = "".join(f"<p style='height:100px'>Part {n}</p>" for n in range(40))
+    await agent.call("navigate", url=site.inline(f"<main>{paragraphs}</main>"))
+    await look(agent)
+    seen = await told(agent, "document.querySelector('p').remove(); scrollTo(0, 1500)")
+    assert '-   "Part 0"' in seen
+    assert seen.count("-  ") == 1
+    assert "lines still there, not shown now" in seen
+    seen = await told(agent, "scrollTo(0, 0)")
+    assert "lines shown again, as before" in seen
+    assert '"Part 1"' not in seen
+
+
+async def test_an_element_that_changes_its_parent_has_moved(agent: Agent, site: PageServer) -> None:
+    lists = "<section aria-label=Open id=one><button>Fix</button><button>Test</button></section>"
+    lists += "<section aria-label=Done id=two><button>Ship</button></section>"
+    await show(agent, site, lists + TABLE)
+    seen = await told(agent, "two.append(one.firstChild)")
+    assert re.search(r'^>     button "Fix" e\d+$', seen, re.MULTILINE)
+    assert "-" not in seen
+    assert seen.startswith(LEGEND)
+
+
+# Lines alone
+
+
+def test_the_same_is_no_difference() -> None:
+    assert Difference(["main", "  one"], ["main", "  one"]).lines() == []
+
+
+def test_a_part_that_is_gone_is_one_line() -> None:
+    before = ["main", "  form", '    textbox "A" e1', '    textbox "B" e2', "  two"]
+    assert Difference(before, ["main", "  two"]).lines() == ["  main", "-   form (and 2 lines in it)"]
+
+
+def test_what_is_gone_is_not_what_a_line_like_it_is_elsewhere() -> None:
+    """A word in another part of the page is another word."""
+    before = ["region One", '  "Name"', '  "x"', "region Two", '  "y"']
+    lines = Difference(before, ["region One", '  "x"', "region Two", '  "y"', '  "Name"']).lines()
+    assert lines == ["  region One", '-   "Name"', "  region Two", '    "y"', '+   "Name"']
+
+
+def test_words_of_the_page_are_no_refs() -> None:
+    before, now = ['button "go to e7" e1', "other"], ["other", 'region "e7"', '  link "e7" e2']
+    assert '- button "go to e7" e1' in Difference(before, now).lines()
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_sum_is_right(seed: int) -> None:
+    """What was there, less what is gone, and what is new: that is what is there."""
+    chance = random.Random(seed)
+
+    def page() -> list[str]:
+        lines: list[str] = []
+        depth = 0
+        for _ in range(chance.randrange(30)):
+            depth = chance.randrange(min(depth + 2, 5))
+            name = chance.choice("abcdefgh")
+            lines.append("  " * depth + (f'button "{name}" e{ord(name)}' if chance.random() < 0.5 else f'"{name}"'))
+        return lines
+
+    before, now = page(), page()
+    lines = Difference(before, now).lines()
+    more = re.findall(
+        r"\(and (\d+) lines? in it\)$|\((\d+) lines more, to this one:\)$", "\n".join(lines), re.MULTILINE
+    )
+    gone = sum(line[0] == "-" and not line.endswith(", to this one:)") for line in lines)
+    gone += sum(int(inside or between) for inside, between in more)
+    assert len(before) - gone + sum(line[0] == "+" for line in lines) == len(now)
+    assert bool(lines) == (before != now)
+
+
+@pytest.mark.parametrize(("kinds", "count"), [(5000, 5000), (3, 5000), (3, 1000), (3, 310)])
+def test_a_difference_never_takes_long(kinds: int, count: int) -> None:
+    """Repeating lines are what the matcher is slow with."""
+    before = [f"row {n % kinds}" for n in range(count)]
+    now = [f"row {n * n % kinds} new" if n % 2 else f"row {n * n % kinds}" for n in range(count)]
+    began = time.process_time()
+    Difference(before, now).lines()
+    assert time.process_time() - began < 0.5
+
+
+def test_a_page_without_end_is_compared_too() -> None:
+    before = ["  " * depth + f"group {depth}" for depth in range(3000)]
+    assert Difference(before, [*before[:-1], "  " * 2999 + "group other"]).lines()[-1].strip().endswith("group other")
+
+
+def test_a_small_change_of_a_long_page_is_a_small_difference() -> None:
+    before = [f"row {n % 7}" for n in range(5000)]
+    now = [*before[:2000], "fresh", *before[2001:]]
+    assert Difference(before, now).lines() == [f"- row {2000 % 7}", "+ fresh"]
+    assert Difference(before, [*before, "last"]).lines() == ["  (5000 lines unchanged)", "+ last"]
+    assert Difference(before, before[:-1]).lines() == [f"- row {4999 % 7}"]

@@ -1,0 +1,111 @@
+"""Keys one by one: where pages listen to keys only, where each digit has a field, and where there is no field at all."""
+
+import pytest
+
+from pilothouse.browser.keys import writes
+from tests.browser.looking import fails
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+FILTER = """<label>Filter <input id=filter></label><ul><li>Apple<li>Banana<li>Cherry</ul><script>
+    filter.addEventListener("keyup", () => { for (const one of document.querySelectorAll("li"))
+      one.hidden = !one.textContent.toLowerCase().includes(filter.value.toLowerCase()) })</script>"""
+CODE = """<form onsubmit="event.preventDefault(); window.sent = true">
+    <input maxlength=1 aria-label="Digit 1"><input maxlength=1 aria-label="Digit 2">
+    <input maxlength=1 aria-label="Digit 3"><input maxlength=1 aria-label="Digit 4"><button>Verify</button></form><script>
+    const boxes = [...document.querySelectorAll("input")]
+    boxes.forEach((box, i) => box.addEventListener("input", () => { if (box.value && boxes[i + 1]) boxes[i + 1].focus() }))
+    </script>"""
+PAINTED = """<input aria-label="Search"><canvas id=board width=200 height=100></canvas><script>
+    window.typed = ""
+    addEventListener("keydown", (event) => { if (event.target === document.body) typed += event.key })
+    </script>"""
+
+
+@promise("A09")
+async def test_a_page_that_listens_to_keys_hears_the_last_one(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(FILTER))
+    for text, left in (("an", ["Banana"]), ("e", ["Apple", "Cherry"]), ("Cherry", ["Cherry"])):
+        await agent.call("type_text", target="#filter", text=text)
+        assert await agent.js("filter.value") == text
+        assert await agent.js("[...document.querySelectorAll('li:not([hidden])')].map(e => e.textContent)") == left
+
+
+@promise("A09")
+@pytest.mark.parametrize(
+    "text", ["ends with a space ", "two\nlines\n", "naïve", "e\u0301", "👩\u200d🚀", "日本", "a,b;", "ж"]
+)
+async def test_any_text_arrives_as_it_is(agent: Agent, site: PageServer, text: str) -> None:
+    await agent.call(
+        "navigate", url=site.inline("<form onsubmit='window.sent = 1'><textarea></textarea><button></form>")
+    )
+    await agent.call("type_text", target="textarea", text=text)
+    # By their numbers: what cannot be seen is taken out of what agents read.
+    signs = await agent.js("[...document.querySelector('textarea').value].map(sign => sign.codePointAt(0))")
+    assert "".join(map(chr, signs)) == text
+    assert await agent.js("window.sent || 0") == 0
+
+
+@promise("A09")
+def test_a_key_only_writes() -> None:
+    assert all(map(writes, "aZ9ß日.€ж"))
+    assert not any(map(writes, [" ", "\n", "\t", "\u0301", "\ufe0f", "\u200d", "🚀"]))
+
+
+@promise("A09", "C09")
+async def test_a_digit_for_each_field(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(CODE))
+    said = await agent.text("type_text", target="label=Digit 1", text="4711")
+    assert "one by one" in said
+    assert await agent.js("boxes.map(box => box.value).join('')") == "4711"
+    await agent.call("fill_form", fields=[{"target": "label=Digit 1", "value": "0815"}], submit=True)
+    assert await agent.js("boxes.map(box => box.value).join('')") == "0815"
+    assert await agent.js("sent") is True
+
+
+@promise("A09")
+async def test_a_digit_that_stays_alone_is_told(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline('<input maxlength=1 aria-label="Grade">'))
+    assert 'holds "3"' in await agent.text("type_text", target="label=Grade", text="123")
+
+
+@promise("A09")
+async def test_what_is_painted_is_typed_into_by_the_focus(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(PAINTED))
+    refused = await fails(agent, "not_actionable", "type_text", target="#board", text="hi")
+    assert ":focus" in refused.suggestions[0]
+    await agent.call("click", target="#board")
+    assert "one by one" in await agent.text("type_text", target=":focus", text="hi you")
+    assert await agent.js("typed") == "hi you"
+    assert await agent.js("document.querySelector('input').value") == ""
+
+
+@promise("A09")
+async def test_the_field_that_has_the_focus(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(PAINTED))
+    await agent.call("click", target="label=Search")
+    await agent.call("type_text", target=":focus", text="mugs")
+    await agent.call("type_text", target=":focus", text="cups")
+    assert await agent.js("document.querySelector('input').value") == "cups"
+
+
+@promise("A21")
+@pytest.mark.parametrize("name", ["Same", "Inner", "Cross", "Far"])
+async def test_the_focus_may_be_in_a_frame(agent: Agent, site: PageServer, name: str) -> None:
+    await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))
+    field = f'role=textbox[name="{name} field"]'
+    await agent.call("click", target=field)
+    await agent.call("type_text", target=":focus", text="there")
+    read = await agent.call("evaluate_js", expression="element.value", target=field)
+    assert read["value"] == "there"
+
+
+@promise("A05")
+async def test_keys_end_where_the_page_does(agent: Agent, site: PageServer) -> None:
+    page = PAINTED + "<script>addEventListener('keyup', () => { if (typed.length === 3) alert('stop') })</script>"
+    await agent.call("navigate", url=site.inline(page))
+    refused = await fails(agent, "dialog_open", "type_text", target=":focus", text="abcdef")
+    assert refused.details["typed"] in (3, 4)
+    await agent.call("handle_dialog", accept=True)
+    assert (await agent.js("typed")).startswith("abc")

@@ -1,0 +1,104 @@
+"""Lists that pages draw themselves: chosen from in one call, whatever they are made of."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.browser.looking import fails, look, ref_in
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("C09")
+
+
+async def opened(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("lists.html"))
+
+
+@pytest.mark.parametrize(
+    ("target", "wanted", "name", "chosen"),
+    [
+        ("#colour", "Green", "colour", "Green"),
+        ("label=Colour", "light GREEN", "colour", "Light green"),
+        ("#size", "Large", "size", "Large"),
+        ("#plain", "Team", "plain", "Team"),
+        ("#days", "Tuesday", "day", "Tuesday"),
+        ("#city", "Porto", "city", "Porto"),
+        ("text=City", "Rome", "city", "Rome"),
+    ],
+)
+async def test_one_call_chooses(
+    agent: Agent, site: PageServer, target: str, wanted: str, name: str, chosen: str
+) -> None:
+    await opened(agent, site)
+    said = await agent.text("select_option", target=target, values=[wanted])
+    assert f'is now "{chosen}"' in said
+    assert await agent.js(f"picked.{name}") == chosen
+    assert await agent.js("document.querySelectorAll('body > ul').length") == 0
+
+
+async def test_a_form_is_filled_with_them(agent: Agent, site: PageServer) -> None:
+    await opened(agent, site)
+    fields = [
+        {"target": "#colour", "value": "Blue"},
+        {"target": "#size", "value": "Small"},
+        {"target": "#tags", "value": ["Two"]},
+    ]
+    await agent.call("fill_form", fields=fields)
+    assert await agent.js("picked") == {"colour": "Blue", "size": "Small", "tags": ["Two"]}
+
+
+async def test_of_several_just_these(agent: Agent, site: PageServer) -> None:
+    await opened(agent, site)
+    await agent.call("select_option", target="#tags", values=["One", "Three"])
+    assert await agent.js("picked.tags.join()") == "One,Three"
+    await agent.call("select_option", target="#tags", values=["Two", "Three"])
+    assert sorted(await agent.js("picked.tags")) == ["Three", "Two"]
+    assert await agent.js("tags.getAttribute('aria-expanded')") == "false"
+
+
+@promise("C08")
+async def test_what_is_not_offered(agent: Agent, site: PageServer) -> None:
+    await opened(agent, site)
+    missing = await fails(agent, "not_found", "select_option", target="#colour", values=["Mauve"])
+    assert missing.details["options"] == ["Red", "Green", "Light green", "Blue"]
+    assert await agent.js("colour.getAttribute('aria-expanded')") == "false"
+    await fails(agent, "not_actionable", "select_option", target="#size", values=["Sold out"])
+    nothing = await fails(agent, "not_found", "select_option", target="#empty", values=["Anything"])
+    assert "opened nothing" in nothing.message
+    assert await agent.js("picked") == {}
+
+
+@promise("C08")
+@pytest.mark.parametrize("tool", ["select_option", "fill_form"])
+async def test_what_is_no_list_is_not_pressed(agent: Agent, site: PageServer, tool: str) -> None:
+    await agent.call("navigate", url=site.inline("<a href=/elsewhere>Elsewhere</a>"))
+    args = {"target": "a", "values": ["x"]} if tool == "select_option" else {"fields": [{"target": "a", "value": "x"}]}
+    answer = await agent.ask(tool, **args)
+    assert answer.failed
+    assert "Elsewhere" in await look(agent)
+
+
+@promise("D03", "D06")
+async def test_what_is_offered_is_judged_when_it_is_pressed(
+    agent: Agent, site: PageServer, say: Callable[[str], None]
+) -> None:
+    """A list may hold anything: an option that nobody would be allowed to press is not pressed by choosing it."""
+    page = """<button id=more aria-haspopup=menu aria-expanded=false onclick="list.hidden = false">More</button>
+        <div id=list role=menu hidden><div role=menuitem onclick="window.gone = 1">Delete account</div></div>"""
+    await agent.call("navigate", url=site.inline(page))
+    say('template = "locked"\n[[rules]]\nhost = "127.0.0.1"\nread = true\nwrite = true\n')
+    refused = await fails(agent, "approval_denied", "select_option", target="#more", values=["Delete account"])
+    assert "do it in a call of its own" in refused.suggestions
+    say('template = "sandbox"')
+    assert await agent.js("[list.hidden, window.gone || 0]") == [False, 0]
+
+
+@promise("A11")
+@pytest.mark.parametrize("part", ['combobox "Colour"', 'combobox "City"'])
+async def test_a_list_that_is_gone(agent: Agent, site: PageServer, part: str) -> None:
+    await opened(agent, site)
+    gone = ref_in(await look(agent, full=True), part)
+    await agent.js("document.body.innerHTML = ''; return 0")
+    await fails(agent, "stale_ref", "select_option", target=gone, values=["Red"])

@@ -1,0 +1,106 @@
+"""Whatever acts, moves or waits brings the page along when asked: the next call is saved."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pilothouse.doors.shapes import tool_to_wire
+from pilothouse.tool import Access, declared
+from tests.browser.looking import fails, look
+from tests.house import Agent
+from tests.promises import promise
+from tests.server import PageServer
+
+pytestmark = promise("C07", "A13")
+
+PAGE = """<title>Long</title><h1>Top</h1><button id=late onclick="setTimeout(() => { out.textContent = 'Came' }, 30)">Late</button>
+<p id=out>Waiting</p><button onclick="alert('Hi'); out.textContent = 'Greeted'">Greet</button><input type=file id=file>
+<style>#menu:not(:hover) ul { display: none }</style><div id=menu><button>Menu</button><ul><li>Open</li></ul></div>
+<div style='height:3000px'></div><h2 id=low>Bottom</h2>"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "shown"),
+    [
+        ("navigate", {"url": "small.html"}, "Small page"),
+        ("go_back", {}, "Small"),
+        ("reload", {}, "Top"),
+        ("scroll", {"to": "bottom"}, "Bottom"),
+        ("scroll_into_view", {"target": "#low"}, "Bottom"),
+        ("scroll_element", {"target": "h1", "to": "bottom"}, "Bottom"),
+        ("hover", {"target": "text=Menu"}, "Open"),
+        ("new_tab", {"url": "small.html"}, "Small page"),
+        ("switch_tab", {"tab": "t1"}, "Top"),
+        ("wait_for", {"text": "Top"}, "Top"),
+        ("wait_for_element", {"target": "h1"}, "Top"),
+        ("wait_for_text", {"text": "Top"}, "Top"),
+        ("wait_for_url", {"url": "inline"}, "Top"),
+        ("upload_file", {"target": "#file", "files": [{"name": "a.txt", "data": "aGk="}]}, "a.txt"),
+    ],
+)
+@pytest.mark.whole("only all of Chromium keeps pages to come back to")
+async def test_it_brings_the_page(agent: Agent, site: PageServer, tool: str, args: dict[str, Any], shown: str) -> None:
+    args = {**args, "url": site.url(args["url"])} if tool in ("navigate", "new_tab") else args
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("navigate", url=site.inline(PAGE))
+    quiet = await agent.ask(tool, **args)
+    assert "snapshot" not in quiet.data
+    await agent.call("navigate", url=site.inline(PAGE))
+    answer = await agent.ask(tool, **args, snapshot="full")
+    assert shown in answer.data["snapshot"]
+    assert answer.data["snapshot"] in answer.text
+    assert answer.text.split("\n")[0] == quiet.text.split("\n")[0] or tool == "new_tab"
+
+
+async def test_a_dialog_that_is_answered_brings_what_it_changed(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(PAGE))
+    await look(agent)
+    answer = await agent.call("click", target="text=Greet", snapshot="diff")
+    assert "snapshot" not in answer  # a page with a dialog cannot be read
+    told = await agent.call("handle_dialog", accept=True, snapshot="diff")
+    assert '- "Waiting"' in told["snapshot"]
+    assert '+ "Greeted"' in told["snapshot"]
+
+
+async def test_what_came_while_somebody_waited_is_the_difference(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(PAGE))
+    await look(agent)
+    await agent.call("click", target="#late")
+    told = await agent.call("wait_for", text="Came", snapshot="diff")
+    assert '+ "Came"' in told["snapshot"]
+    assert "Greet" not in told["snapshot"]
+
+
+async def test_scrolling_tells_what_came_into_view(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(PAGE))
+    await look(agent)
+    told = await agent.call("scroll", to="bottom", snapshot="diff")
+    assert '+ heading "Bottom" h2' in told["snapshot"]
+    assert "- " not in told["snapshot"]
+    assert "lines still there, not shown now" in told["snapshot"]
+
+
+@promise("D03")
+async def test_who_may_not_read_a_frame_is_shown_none_of_it(
+    agent: Agent, site: PageServer, say: Callable[[str], None]
+) -> None:
+    """A place on the same page keeps its frames, and who goes there asks no leave of the page."""
+    page = site.inline(f"<h1>Shop</h1><iframe src='{site.inline('<h1>Bank</h1>', other=True)}'></iframe>")
+    await agent.call("navigate", url=page)
+    await agent.call("wait_for", target="text=Bank")
+    say('[[rules]]\nhost = "127.0.0.1"\nread = true\n[[rules]]\nhost = "localhost"\nread = false\n')
+    await agent.call("navigate", url=f"{page}#there")
+    await fails(agent, "denied", "navigate", url=f"{page}#elsewhere", snapshot="full")
+
+
+@promise("C05", "C01")
+def test_what_is_not_listed_is_accepted_and_named_in_the_instructions() -> None:
+    tools = [one for one in declared() if one.unlisted]
+    assert {"go_back", "hover", "handle_dialog", "new_tab", "switch_tab", "wait_for"} <= {one.name for one in tools}
+    for one in tools:
+        assert one.unlisted == ("snapshot",)
+        assert "snapshot" in one.input_schema["properties"]
+        assert "snapshot" not in tool_to_wire(one)["inputSchema"]["properties"]
+    listed = [one for one in declared() if one.core and one.access is Access.WRITE and not one.unlisted]
+    assert all("snapshot" in tool_to_wire(one)["inputSchema"]["properties"] for one in listed if one.name != "batch")

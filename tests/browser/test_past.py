@@ -222,13 +222,22 @@ async def test_rows_may_change_places_if_their_words_tell_whose_they_are(agent: 
 
 
 async def test_too_many_changes_are_not_kept(agent: Agent, site: PageServer) -> None:
-    await shown(agent, site, f"{PANE}<p id=more></p>", f"pane.innerHTML = `{DELETE}`")
+    await shown(agent, site, f"{PANE}<p id=more title=''></p>", f"pane.innerHTML = `{DELETE}`")
     delete = await delete_of(agent)
     await agent.js("show('Alice'); for (let i = 0; i < 6000; i++) more.title = i % 2; more.title = ''; return 0")
     await fails(agent, "stale_ref", "click", target=delete)
     delete = await delete_of(agent)
     await agent.js("show('Alice'); return 0")
     await agent.call("click", target=delete)
+
+
+async def test_old_changes_make_room_for_new_ones(agent: Agent, site: PageServer) -> None:
+    """However many there were before, what was just seen has its twin."""
+    await shown(agent, site, f"{PANE}<p id=more title=''></p>", f"pane.innerHTML = `{DELETE}`")
+    for _ in range(8):
+        delete = await delete_of(agent)
+        await agent.js("show('Alice'); for (let i = 0; i < 900; i++) more.title = i % 2; more.title = ''; return 0")
+        assert "twin" in await agent.text("click", target=delete)
 
 
 FEED = """<main id=feed></main><script>let k = 0; window.show = () => { k++; feed.innerHTML = Array.from({length: 200},

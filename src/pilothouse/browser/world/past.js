@@ -30,9 +30,10 @@ function digest(text) {
 }
 
 const past = (() => {
-  const MOST = 5000;           // changes and nodes in them that are kept: more, and all are forgotten
+  const MOST = 5000;           // changes and nodes in them that are kept: more since the last look, and all are forgotten
   let log = [];
   let first = 0;               // the number of the oldest change that is kept
+  let lookedAt = 0;            // that of the first one since the last look
   let size = 0;
   let asked = false;
   const fields = new Set();    // weakly: those that were shown
@@ -42,11 +43,21 @@ const past = (() => {
 
   function note(records) {
     for (const record of asked ? records : []) {
-      size += 1 + record.addedNodes.length + record.removedNodes.length;
+      size += sizeOf(record);
+      if (size > MOST) shed();
       if (size > MOST) { forget(); return; }
       log.push(record);
       for (const node of record.removedNodes) watchRoot(node);   // it may be altered before a copy of it is put back
     }
+  }
+  const sizeOf = (record) => 1 + record.addedNodes.length + record.removedNodes.length;
+  // The oldest changes, down to half, and none that came since the last look: what was just seen is known however many
+  // looks and changes there were before.
+  function shed() {
+    let gone = 0;
+    while (size > MOST / 2 && first + gone < lookedAt) size -= sizeOf(log[gone++]);
+    log.splice(0, gone);
+    first += gone;
   }
   function forget() {
     first += log.length + 1;
@@ -57,7 +68,8 @@ const past = (() => {
   function look() {
     pulse();
     asked = true;
-    return { look: ++looks, at: first + log.length, url: location.href, time: performance.now() };
+    lookedAt = first + log.length;
+    return { look: ++looks, at: lookedAt, url: location.href, time: performance.now() };
   }
   const holds = (el) => digest(`${valueOf(el, "")}\n${checkedState(el, "")}`);
   function keep(el, at) {

@@ -93,7 +93,7 @@ async def test_progress_is_reported(agent: Agent, site: PageServer) -> None:
     # A step that lasts is told of in parts, and so is what comes before the first.
     steps_told = [(total, message.partition(":")[0]) for _, total, message in told if total]
     assert list(dict.fromkeys(steps_told)) == [(2, "navigate"), (2, "click")]
-    assert [one[0] for one in told if one[2] == "click"][0] == 1
+    assert next(one[0] for one in told if one[2] == "click") == 1
     assert [one[0] for one in told] == sorted({one[0] for one in told})
 
 

@@ -291,3 +291,25 @@ async def test_a_field_may_be_named_as_other_servers_do(agent: Agent, site: Page
         twice = await fails(agent, "bad_request", "fill_form", fields=[field])
         assert name in twice.message or other in twice.message
     assert await agent.js("document.querySelector('#name').value") == "Ada"
+
+
+SENT = {
+    "a field alone": "<input id=q name=q>",
+    "words beside it": "<label>Search <input id=q name=q></label><p>by name</p>",
+    "a text beside it": "<div contenteditable>note</div><input id=q name=q>",
+    "a button that typing enables": "<input id=q name=q oninput='b.disabled = !this.value'><button id=b disabled>Go</button>",
+    "a button that counts": "<input id=q name=q oninput='b.textContent = `Send ${this.value.length}`'><button id=b>Send</button>",
+}
+
+
+@promise("A09")
+@pytest.mark.parametrize("form", SENT)
+async def test_enter_sends_the_form_that_was_filled(agent: Agent, site: PageServer, form: str) -> None:
+    """What is typed changes what the form says and which button it has."""
+    for tool, args in (
+        ("type_text", {"target": "#q", "text": "x"}),
+        ("fill_form", {"fields": [{"target": "#q", "value": "x"}]}),
+    ):
+        await agent.call("navigate", url=site.inline(f"<form action=/small.html>{SENT[form]}</form>"))
+        await agent.call(tool, **args, submit=True)
+        assert (await agent.call("get_current_url"))["url"].endswith("/small.html?q=x")

@@ -109,3 +109,53 @@ async def test_keys_end_where_the_page_does(agent: Agent, site: PageServer) -> N
     assert refused.details["typed"] in (3, 4)
     await agent.call("handle_dialog", accept=True)
     assert (await agent.js("typed")).startswith("abc")
+
+
+@promise("A09")
+@pytest.mark.parametrize("clear", [True, False])
+@pytest.mark.parametrize(
+    "held", ["<p>Hello <b>world</b></p>", "<p><br></p>", "<div>Hello</div>", "<ul><li>Hello</ul>", "Hello", ""]
+)
+async def test_lines_in_an_editor_stand_in_order(agent: Agent, site: PageServer, held: str, clear: bool) -> None:
+    """Its caret is left behind by the browser for each line break; what is typed afterwards stands at the end, too."""
+    for text in ("A\nB", "one\ntwo\nthree", "end\n"):
+        await agent.call("navigate", url=site.inline(f"<div id=ed contenteditable role=textbox>{held}</div>"))
+        before = await agent.js("ed.innerText.split(/\\s+/).join(' ').trim()")
+        said = await agent.text("type_text", target="#ed", text=text, clear=clear)
+        assert "holds" not in said
+        await agent.call("press_key", key="x")
+        now = await agent.js("ed.innerText.split(/\\s+/).filter(Boolean)")
+        words = text.split()
+        expected = [*words[:-1], f"{words[-1]}x"] if not text.endswith("\n") else [*words, "x"]
+        if not clear:
+            first, *others = expected
+            expected = [*(before + first).split(), *others]
+        assert now == expected
+
+
+MOVING = {
+    "to another field": "if (this.value.length === 4) other.focus()",
+    "to nowhere": "this.blur()",
+    "by drawing it anew": "const one = this.cloneNode(); this.replaceWith(one); one.focus()",
+}
+
+
+@promise("A09", "D03")
+@pytest.mark.parametrize("how", MOVING)
+async def test_no_key_goes_where_the_page_has_moved_the_focus(agent: Agent, site: PageServer, how: str) -> None:
+    page = f"""<input id=one oninput="{MOVING[how]}"><input id=other value=keep><script>
+        addEventListener('keydown', (event) => {{ if (event.target.id !== 'one') window.shortcut = event.key }})</script>"""
+    await agent.call("navigate", url=site.inline(page))
+    said = await agent.text("type_text", target="#one", text="12345")
+    assert await agent.js("[one.value, other.value, window.shortcut || ''].join()") in ("12345,keep,", "1234,keep,")
+    assert ("was not typed" in said) == (await agent.js("one.value") == "1234")
+
+
+@promise("A09")
+async def test_there_may_be_no_room_for_the_last_key(agent: Agent, site: PageServer) -> None:
+    page = (
+        """<input id=one maxlength=4 oninput="if (this.value.length === 4) other.focus()"><input id=other value=keep>"""
+    )
+    await agent.call("navigate", url=site.inline(page))
+    assert 'now holds "1234"' in await agent.text("type_text", target="#one", text="12345")
+    assert await agent.js("[one.value, other.value].join()") == "1234,keep"

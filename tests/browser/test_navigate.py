@@ -184,7 +184,9 @@ async def test_a_page_that_is_stopped_half_way_leaves_no_request_open(agent: Age
     tab.channel.post("Page.navigate", url=site.url("half"))
     assert await tab.signal.until(lambda: tab.url == site.url("half"), 5)
     # One that has only just begun is not stopped (M).
-    drawn = "new Promise(done => { const look = () => document.querySelector('h1') ? done() : setTimeout(look); look() })"
+    drawn = (
+        "new Promise(done => { const look = () => document.querySelector('h1') ? done() : setTimeout(look); look() })"
+    )
     await tab.channel.send("Runtime.evaluate", expression=drawn, awaitPromise=True)
     tab.channel.post("Page.stopLoading")
     assert await tab.signal.until(lambda: not tab.network.in_flight(), 5)

@@ -98,8 +98,11 @@ class Held:
             return  # it sets nothing off, and nobody was asked or waited for meanwhile
         answer = await _focused(tab, enter=pointing.enters)
         seal, now = (self._seal, answer["seal"]) if pointing.keys else (self._enter_seal, answer["enterSeal"])
-        if seal != now:
+        if seal == now:
+            return
+        if pointing.keys or not answer.get("field"):
             raise _changed("what has the focus")
+        self._judge_new(answer)  # what was typed may have made another button the form's: one that was disabled
 
     def ahead(self) -> Ahead | None:
         """The turns after a key, if they were asked for a moment ago and nothing has happened since."""
@@ -111,7 +114,10 @@ class Held:
 
     async def follow(self, tab: Tab, *, enter: bool) -> None:
         """Before a key that is typed: a page may have moved the focus on, and what it went to is judged now."""
-        told = _sights(await _focused(tab, enter=enter))
+        self._judge_new(await _focused(tab, enter=enter))
+
+    def _judge_new(self, answer: dict[str, Any]) -> None:
+        told = _sights(answer)
         if new := tuple(one for one in told if one not in self.sights):
             self.judge(new)
             self.sights += new

@@ -53,7 +53,7 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
             await _type_in_a_row(tab, element, value, clear)
             notes.append("it takes one character: the keys were pressed one by one")
         case "text":
-            await _type(tab, value, clear)
+            notes.append(await _type(tab, element, field, value, clear))
         case "keys":
             await key_by_key(tab, value, spaces_press=True)
             notes.append("it is no text field: the keys were pressed one by one")
@@ -139,11 +139,26 @@ async def _type_in_a_row(tab: Tab, element: Element, value: str, clear: bool) ->
     await key_by_key(tab, value, before=take_over)
 
 
-async def _type(tab: Tab, value: str, clear: bool) -> None:
-    if value:
-        await hand.write(tab, *keys.parted(value))
-    elif clear:
-        await hand.stroke(tab, keys.strokes("Delete"))
+async def _type(tab: Tab, element: Element, field: dict[str, Any], value: str, clear: bool) -> str:
+    """At once, and the last character as a key: pages that only listen to keys hear of it."""
+    if not value:
+        if clear:
+            await hand.stroke(tab, keys.strokes("Delete"))
+        return ""
+    if len(value) > field.get("longest", len(value)):  # there is no room for a last key
+        await hand.write(tab, value)
+        return ""
+    text, key = keys.parted(value)
+    if not text:
+        await hand.write(tab, "", key)
+        return ""
+    await hand.write(tab, text)
+    if key or "\n" in text:
+        now = await hand.told_after(element.world, "goOn", field["ref"], otherwise="gone")
+        if key and now == "gone":
+            return "the last character was not typed: the page took the field away, or a dialog came before it"
+        await hand.write(tab, *(("", key) if now == "" else (key, "")))
+    return ""
 
 
 async def _choose(element: Element, local: int, values: list[str]) -> list[str]:
@@ -202,10 +217,11 @@ async def difference(element: Element, local: int, value: str, clear: bool) -> s
         now = await element.world.call("value", local)
     except WorldGone:
         return ""
-    if now.get("gone") or not clear:
+    if now.get("gone"):
         return ""
     if now.get("secret"):
-        return "" if now["length"] == len(value) else f"the field holds {now['length']} characters now"
-    held = str(now["value"])
-    same = held == value or " ".join(held.split()) == " ".join(value.split())
+        same = now["length"] == len(value) or not clear
+        return "" if same else f"the field holds {now['length']} characters now"
+    held, typed = (" ".join(one.split()) for one in (str(now["value"]), value))
+    same = held == typed if clear else held.endswith(typed)
     return "" if same else f"the field now holds {quoted(held, 80)}"

@@ -98,10 +98,11 @@ function kindOfAim(el) {
 // A document without an address of its own is its maker's.
 const ownAddress = () => (location.protocol === "about:" && origin !== "null" ? origin : location.href).slice(0, AIM_URL);
 
-// What it is called, and what a person reads on it if that is something else.
+// What it is called, and what a person reads on it if that is something else; not what its fields hold: who types there
+// makes it nothing else.
 function asSeen(el) {
   const name = calledOf(el);
-  const read = clean(readText(el, 400));
+  const read = clean(readText(el, 400, { values: false }));
   return !read || name.includes(read) ? name : name ? `${cut(name, AIM_CHARS / 2)} / ${read}` : read;
 }
 
@@ -182,7 +183,7 @@ ph.focusAim = ({ enter = false } = {}) => withNames(() => {
   if (tagOf(el) === "iframe" || tagOf(el) === "frame") return { frame: refs.of(el) };
   const sights = [sightOf(el)];
   const then = enter ? enterSights(el) : [];
-  return { local: refs.of(el), sights: enter ? [...sights, ...then] : sights, seal: sealed([refs.of(el), sights, then]), enterSeal: sealed(then) };
+  return { local: refs.of(el), field: !!kindOf(el), sights: enter ? [...sights, ...then] : sights, seal: sealed([refs.of(el), sights, then]), enterSeal: sealed(then) };
 });
 // What is given to a field that the browser named, as to that of an open file chooser.
 ph.fieldAim = (el) => withNames(() => [sightOf(el)]);

@@ -80,6 +80,16 @@ function takesKeys(el) {
   return composedContains(el, held) || (held instanceof HTMLElement && editableOf(held) && composedContains(held, el));
 }
 
+// Before the last key of a text: a page may have moved the focus on, to where the key would press or write something else.
+// And what is edited in place has its caret a character before the end for each line break (M).
+ph.goOn = (n) => {
+  const el = refs.get(n);
+  if (!el || !connectedOf(el)) return "gone";
+  const moved = !takesKeys(el);
+  if (moved || (el instanceof HTMLElement && editableOf(el))) select(el, false);
+  return moved ? (takesKeys(el) ? "moved" : "gone") : "";
+};
+
 const longestOf = (el) => (el instanceof HTMLInputElement && maxLengthOf(el) > 0 ? maxLengthOf(el) : undefined);
 
 ph.takeOver = () => {

@@ -7,7 +7,7 @@ const TEXT_BLOCK = 1, TEXT_CELL = 2, TEXT_ROW = 3, TEXT_PARA = 4;
 // `marks`: what nobody can see stands in [hidden: …].
 ph.text = ({ scope = 0, marks = false } = {}) => withNames(() => {
   const root = scope ? refs.get(scope) : bodyOf(document) || htmlOf(document);
-  return root && connectedOf(root) ? readText(root, 4000000, true, marks) : scope ? { error: "stale" } : "";
+  return root && connectedOf(root) ? readText(root, 4000000, { lines: true, marks }) : scope ? { error: "stale" } : "";
 });
 
 // Drawn, but not for eyes: a box that hides what it holds, or text that cannot be told from what is behind it.
@@ -20,7 +20,8 @@ function isOutOfSight(el, style, backdrops) {
   return false;
 }
 
-function readText(root, max, lines = false, marks = false) {
+// `values`: what fields hold is part of it.
+function readText(root, max, { lines = false, marks = false, values = true } = {}) {
   let out = "";
   let hidden = 0;                            // how many of the elements around hide what they hold
   let marked = false;
@@ -57,7 +58,7 @@ function readText(root, max, lines = false, marks = false) {
     const style = getComputedStyle(node);
     if (style.display === "none" || style.contentVisibility === "hidden") continue;
     if (marks && isOutOfSight(node, style, backdrops)) { hidden++; stack.push({ node: null, close: "", shows: true }); }
-    const field = fieldText(node, tag);
+    const field = !values && kindOf(node) ? "" : fieldText(node, tag);
     if (field !== null) { want(" "); say(clean(field)); want(" "); continue; }
     const kind = gapOf(style.display, tag);
     if (kind) { want(kind === " | " ? "" : kind); stack.push({ node: null, close: kind }); }

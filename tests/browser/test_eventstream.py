@@ -2,7 +2,7 @@
 
 import pytest
 
-from pilothouse.browser.eventstream import MOST_CHARS, EventStream
+from pilothouse.browser.eventstream import MOST_CHARS, MOST_NAME, EventStream
 from tests.promises import promise
 
 pytestmark = promise("A17")
@@ -29,6 +29,9 @@ def read(*parts: bytes) -> list[tuple[str, str]]:
 def test_events_however_they_are_cut(sent: bytes, events: list[tuple[str, str]]) -> None:
     assert read(sent) == events
     assert read(*(sent[n : n + 1] for n in range(len(sent)))) == events
+    for cut in range(1, len(sent)):
+        for other in range(cut, len(sent)):
+            assert read(sent[:cut], sent[cut:other], sent[other:]) == events
 
 
 def test_what_comes_before_the_beginning_is_told_waits_for_it() -> None:
@@ -39,6 +42,8 @@ def test_what_comes_before_the_beginning_is_told_waits_for_it() -> None:
 
 def test_an_endless_event_does_not_fill_the_memory() -> None:
     ((_, one),) = read(*[b"data: " + b"x" * 1000 + b"\n"] * 500, b"\n")
-    assert len(one) <= MOST_CHARS + 1000
+    assert len(one) <= MOST_CHARS + 500  # and the line ends
     ((_, other),) = read(b"data: ", *[b"x" * 1000] * 500, b"\n\n")
     assert len(other) <= MOST_CHARS
+    ((name, _),) = read(b"event: " + b"x" * 5000 + b"\ndata: " + b"y" * 1_000_000 + b"\n\n")
+    assert len(name) == MOST_NAME

@@ -97,6 +97,19 @@ async def test_what_lies_in_a_group_is_set_in(agent: Agent, site: PageServer) ->
     assert "\n[log] of the next page" in await agent.text("get_console_logs")
 
 
+async def test_what_a_page_left_open_is_not_another_ones(agent: Agent, site: PageServer) -> None:
+    """Each process counts its documents from one on."""
+    for n in range(4):
+        page = "<script>console.group('never closed'); console.group('nor this')</script>"
+        await agent.call("navigate", url=site.inline(page, other=n % 2 == 1))
+    for n in range(2):
+        await agent.call("navigate", url=site.inline(f"<script>console.log('alone {n}')</script>", other=n == 1))
+    await agent.js("console.group('open'); console.clear(); console.log('cleared')")
+    printed = await agent.text("get_console_logs")
+    for line in ("alone 0", "alone 1", "cleared"):
+        assert f"\n[log] {line}" in printed
+
+
 async def test_a_long_table_is_cut_and_says_so(agent: Agent, site: PageServer) -> None:
     (text,) = await said(agent, site, "console.table(Array.from({length: 90}, (_, n) => ({n})))")
     assert text.count("\n") == 31

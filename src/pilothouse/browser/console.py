@@ -59,6 +59,7 @@ class Console:
         channel.on("Runtime.consoleAPICalled", lambda p: self._called(channel, p))
         channel.on("Runtime.exceptionThrown", lambda p: self._thrown(p["exceptionDetails"], p["timestamp"]))
         channel.on("Log.entryAdded", lambda p: self._logged(p["entry"]))
+        channel.on("Runtime.executionContextsCleared", lambda p: self._regroup(channel))
 
     def subscribe(self, listener: Callable[[Line], None]) -> Callable[[], None]:
         self._listeners.add(listener)
@@ -79,6 +80,8 @@ class Console:
         group = self._group(channel, params)
         if call == "endGroup":
             return
+        if call == "clear":
+            self._regroup(channel)
         self._add(
             level=level if level in _PLAIN else "log",
             text=_spoken(call, arguments, params.get("stackTrace", {}).get("callFrames", [])),
@@ -99,6 +102,11 @@ class Console:
         while len(self._groups) > _GROUPS_KEPT:
             del self._groups[next(iter(self._groups))]
         return inside
+
+    def _regroup(self, channel: Channel) -> None:
+        """What a document has left open ends with it: the numbers of documents begin anew in each process."""
+        for where in [one for one in self._groups if one[0] is channel]:
+            del self._groups[where]
 
     def _thrown(self, details: dict[str, Any], timestamp: float) -> None:
         thrown = details.get("exception", {})

@@ -6,6 +6,7 @@ Above: network. Below: nothing. Of an `EventSource` the browser tells the events
 import codecs
 
 MOST_CHARS = 100_000  # of one event; the rest of a longer one is left out
+MOST_NAME = 200
 
 
 class EventStream:
@@ -30,9 +31,11 @@ class EventStream:
             self._early.append(data)
             return []
         text = self._decode(data)
-        if self._ended_by_cr and text:
+        if not text:
+            return []
+        halved, self._ended_by_cr = self._ended_by_cr, text.endswith("\r")
+        if halved:  # a line end whose second half comes now
             text = text.removeprefix("\n")
-        self._ended_by_cr = text.endswith("\r") if text else self._ended_by_cr
         *lines, rest = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         found: list[tuple[str, str]] = []
         for line in lines:
@@ -49,8 +52,8 @@ class EventStream:
         field, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if field == "event":
-            self._name = value
-        elif field == "data" and self._size < MOST_CHARS:
-            self._data.append(value)
+            self._name = value[:MOST_NAME]
+        elif field == "data" and (room := MOST_CHARS - self._size) > 0:
+            self._data.append(value[:room])
             self._size += len(value) + 1
         return []

@@ -364,7 +364,7 @@ class Network:
 
     def _done(self, request: Request, ended: float | None = None) -> None:
         """`ended` is the browser's time; where it tells none, ours has to do."""
-        request.done = True
+        request.done, request.stream = True, None
         by_browser = ended - request.browser_began if ended and request.browser_began else -1
         request.duration_ms = round((by_browser if by_browser >= 0 else time.monotonic() - request.began) * 1000, 1)
         if self._current.get(request.browser_id) is request:

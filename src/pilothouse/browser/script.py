@@ -14,7 +14,7 @@ from pilothouse.browser.frames import Frame
 from pilothouse.browser.locate import Element, locate
 from pilothouse.browser.settle import Mark, settle_script, turn
 from pilothouse.browser.tab import Tab
-from pilothouse.browser.values import PLAIN, Returned
+from pilothouse.browser.values import PLAIN, Returned, kinds
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 from pilothouse.result import quoted
@@ -196,8 +196,10 @@ async def _in_context(element: Element, context_id: int) -> str:
 def _returned(reply: dict[str, Any]) -> Returned:
     if details := reply.get("exceptionDetails"):
         raise _thrown(details)
-    told = reply["result"].get("value")
-    return Returned(told.get("value"), told["odd"]) if told else Returned(None, ["undefined"])
+    told: dict[str, Any] = reply["result"].get("value")
+    if not told:
+        return Returned(None, ["undefined"])
+    return Returned(told.get("value"), kinds(told.get("odd")))
 
 
 def _thrown(details: dict[str, Any]) -> Failure:

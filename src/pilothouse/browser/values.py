@@ -3,6 +3,8 @@
 Above: script. Below: nothing. It runs in the page, in the world of the script, on the value itself.
 """
 
+from typing import cast
+
 import msgspec
 
 # Elements are their source, dates as JSON has them, collections lists, and what knows how it looks as JSON is asked.
@@ -59,7 +61,15 @@ _SOURCE = """((value) => {
   };
   return { value: plain(value), odd: [...odd] };
 })"""
+# The page may have replaced whatever makes these up: only these are told, and of anything else that it is an object.
+_KINDS = ("-0", "NaN", "Infinity", "-Infinity", "undefined", "BigInt", "symbol", "function", "a circle", "too much")
 PLAIN = " ".join(line.strip() for line in _SOURCE.splitlines())  # every call sends it, and the page reads it anew
+
+
+def kinds(told: object) -> list[str]:
+    """Which kinds of things there were, in words of ours."""
+    named = cast(list[object], told) if isinstance(told, list) else []
+    return list(dict.fromkeys(str(one) if one in _KINDS else "an object" for one in named))
 
 
 class Returned(msgspec.Struct, frozen=True):
@@ -72,4 +82,4 @@ class Returned(msgspec.Struct, frozen=True):
     def note(self) -> str:
         if not self.odd or self.odd == ["undefined"]:
             return ""
-        return f"as text, for JSON has none: {', '.join(self.odd[:8])}"
+        return f"as text, for JSON has none: {', '.join(self.odd)}"

@@ -455,7 +455,8 @@ class Http(HttpToolsProtocol):
             self._deadline = None
 
     def eof_received(self) -> None:
-        """Who has no more to say may still listen: a request that is cut off is answered, too."""
+        """Who ends in the middle of a request may still listen, and is answered. Who ends after a whole one has gone
+        away, as far as anybody can tell: its connection ends, and with it what nobody waits for any more."""
         if self._deadline is not None and self._head_size:
             self._give_up(_CUT)
         elif self.cycle and self.cycle.more_body and not self.cycle.response_started:

@@ -41,7 +41,7 @@ def worded(send: Send, message: wire.Message) -> Send:
             said += event.get("body", b"")
             if not event.get("more_body", False):
                 body = _completed(said, head["status"], message)
-                await send({**head, "headers": _headers(head, body)})
+                await send(head if body is said else {**head, "headers": _headers(head, body)})
                 await send({"type": "http.response.body", "body": body})
 
     return sent

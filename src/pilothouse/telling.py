@@ -158,7 +158,9 @@ def _for_policy(failure: Failure) -> list[str]:
 
 
 def _near(failure: Failure) -> list[str]:
-    """What the page has instead of what was asked for, or too often."""
+    """What the page has instead of what was asked for, or too often; and why a person is asked, in the page's words."""
+    if failure.code == "approval_pending" and (why := failure.details.get("why")):
+        return [f"asked because: {why}"]
     candidates = failure.details.get("candidates")
     what = "on the page:" if failure.code == "ambiguous" else "nearest on the page:"
     return [what, *candidates] if candidates else []

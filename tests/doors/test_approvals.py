@@ -118,6 +118,7 @@ async def test_who_prefers_not_to_wait_comes_again(here: Here, person: httpx.Asy
     first = await call()
     ident = error(first, 202, "approval_pending")["details"]["approval"]
     assert "`pilothouse approvals`, or the dashboard" in error(first, 202, "approval_pending")["suggestions"][0]
+    assert error(first, 202, "approval_pending")["details"]["why"] == here.gate.approvals.pending()[0]["why"] != ""
     assert first.headers["retry-after"] == "2"
     assert error(await call(), 202, "approval_pending")["details"]["approval"] == ident
     data(await person.post(f"/api/approvals/{ident}", json={"answer": "allow"}))

@@ -248,6 +248,7 @@ async def test_a_point_pressed_again(
 
 
 SENT = "document.title = 'sent'"
+FRAME = "<iframe {}></iframe>"
 CARD = "<label>Card number <input autocomplete=cc-number></label>"
 
 
@@ -260,6 +261,9 @@ CARD = "<label>Card number <input autocomplete=cc-number></label>"
         (f'<form>{CARD}<button>Pay</button></form><div><button onclick="{SENT}">Show more</button></div>', False),
         (f'<nav><button onclick="{SENT}">Show more</button></nav><main>{CARD}</main>', False),
         (f'<form>{CARD}</form><form onsubmit="{SENT}; return false"><button>Go on</button></form>', False),
+        (f'<label>Card number <input></label><button onclick="{SENT}">Go on</button>', True),
+        (f'{FRAME.format("title=Payment src=/small.html")}<button onclick="{SENT}">Go on</button>', True),
+        (f'{FRAME.format("title=Cards src=/small.html?card#stripe")}<button onclick="{SENT}">Go on</button>', False),
     ],
 )
 async def test_a_cards_field_counts_for_what_sends_it(agent: Agent, site: PageServer, html: str, asked: bool) -> None:

@@ -221,6 +221,7 @@ class Approvals:
                 "approval": pending.id,
                 "rule": pending.decision.rule,
                 "risk": pending.decision.risk,
+                "why": pending.shown(self._clock())["why"],
                 "expires_in_s": round(left_s, 1),
                 "retry_after_s": 2,
                 "client_may_answer": self.client_may(pending.decision.risk),

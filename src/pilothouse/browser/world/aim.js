@@ -18,7 +18,9 @@ const inputActionOf = getter(HTMLInputElement.prototype, "formAction");
 const OWNERS = [HTMLButtonElement, HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement].map((kind) => [kind, getter(kind.prototype, "form")]);
 const FIELD_CSS = "input:not([type=hidden]):not([type=checkbox]):not([type=radio]):not([type=submit]):not([type=button]),textarea,select,iframe";
 const CARD = /\bcc-?(number|num|csc|cvc|cvv|exp)|(card|carte|karten?|tarjeta|carta|cart[aã]o|kaart).{0,4}(number|nummer|numero|num|no\b|cvc|cvv|code|holder)|\b(cvv2?|cvc2?|csc)\b|credit.?card|kreditkart|pr(ue|ü)fnummer/i;
-const CARD_FRAME = /card|payment|stripe|adyen|braintree|checkout|klarna|paypal|square/i;
+// Frames of payment say what they are, or come from who makes such; that a path speaks of cards says nothing.
+const CARD_FRAME = /\b(credit|debit|secure|bank)?.?card (number|payment|data|details|expir|security|input|frame|field)|\bpayments?\b|\bcheckout\b|\bcv[cv]\b|hosted.?field|stripe|adyen|braintree|klarna|paypal/i;
+const CARD_PLACE = /^[a-z]+:\/\/([^/]*\.)?(stripe|stripecdn|adyen|braintree\w*|klarna\w*|paypal\w*|square\w*|checkout|worldpay|mollie|payments?|pay)\.|\/(payments?|checkout|hosted.?fields?)\b/i;
 const ONE_TIME = /one-time-code|\b(otp|totp|2fa|mfa)\b|verification.?code/i;
 
 function formOwner(el) {
@@ -51,10 +53,12 @@ function leadsTo(el) {
 // What is at stake in a field: "password", "card", "code", "file".
 function stakeOf(field) {
   if (tagOf(field) === "iframe") {
-    return CARD_FRAME.test(["title", "name", "src"].map((name) => (attr(field, name) || "").split(/[?#]/)[0].slice(0, 300)).join(" ")) ? "card" : "";
+    const [from, ...said] = ["src", "title", "name", "aria-label"].map((name) => (attr(field, name) || "").slice(0, 300));
+    return CARD_FRAME.test(said.join(" ")) || CARD_PLACE.test(from.split(/[?#]/)[0]) ? "card" : "";
   }
   if (!(field instanceof HTMLInputElement)) return "";
-  const said = ["autocomplete", "name", "id", "aria-label", "placeholder"].map((name) => (attr(field, name) || "").slice(0, 100)).join(" ");
+  const told = ["autocomplete", "name", "id", "placeholder"].map((name) => (attr(field, name) || "").slice(0, 100));
+  const said = [...told, nameOf(field).slice(0, 100)].join(" ");
   if (CARD.test(said)) return "card";
   if (ONE_TIME.test(said)) return "code";
   if (isSecret(field)) return "password";

@@ -402,7 +402,8 @@ class McpDoor:
         if version in KNOWN_PROTOCOL_VERSIONS or method == "initialize":
             return None
         told = f"the header mcp-protocol-version names a version that is not spoken here: {version[:40]!r}"
-        data = {"supported": list(KNOWN_PROTOCOL_VERSIONS), "requested": version[:40]}
+        # What can be had by naming it: older ones are agreed on by `initialize`, and discovery names the same.
+        data = {"supported": list(MODERN_PROTOCOL_VERSIONS), "requested": version[:40]}
         return wire.error(ident, types.UNSUPPORTED_PROTOCOL_VERSION, told, data)
 
     def claim(self, session: str, message: wire.Message) -> bool:

@@ -109,6 +109,8 @@ async def told(browser: Viewer, script: str, url: str = "about:blank", first: st
     tab = await browser.chrome.tab_id(page, browser.popup)
     if first:
         await page.js(f"{{ {first} }}")
+    # A worker that begins lets go of every tab that it does not know, and these are not held by the worker.
+    await browser.popup.js("chrome.runtime.sendMessage({type: 'state'})")
     try:
         return await browser.popup.js(script.replace("TAB", str(tab)))
     finally:

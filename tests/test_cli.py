@@ -321,6 +321,13 @@ def test_a_picture_is_saved_and_its_place_told(cli: CommandLine, site: PageServe
     assert list(tmp_path.glob("screenshot-*.jpeg")) == kept
 
 
+def test_pictures_of_a_batch_are_saved(cli: CommandLine, site: PageServer, tmp_path: Path):
+    steps = json.dumps([{"tool": "navigate", "args": {"url": site.url("small.html")}}, {"tool": "screenshot"}])
+    told = cli.run("batch", "--steps", steps, "-o", str(tmp_path / "page.jpeg"))
+    assert (told.returncode, f"saved {tmp_path}/page.jpeg" in told.stdout) == (0, True), told.stdout + told.stderr
+    assert (tmp_path / "page.jpeg").read_bytes().startswith(b"\xff\xd8")
+
+
 def test_json_is_all_that_is_printed_also_when_the_output_is_the_screen(cli: CommandLine, site: PageServer):
     cli.text("navigate", site.url("small.html"))
     told = json.loads(cli.run("get-page-text", "--json", "-o", "-").stdout)

@@ -1,5 +1,6 @@
 """What an answer leaves on the disk of who asked."""
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,26 @@ def test_text_goes_to_the_file_that_is_named(tmp_path: Path, capsys: pytest.Capt
     assert show(told, as_json=False, output=str(tmp_path / "no" / "t.txt")) == 1
     assert show(told, as_json=False, output="-") == 0
     assert capsys.readouterr().out == "Café\n"
+
+
+def pictures(count: int, *, failed: bool = False) -> dict[str, Any]:
+    images = [{"mime_type": "image/png", "data": base64.b64encode(b"%d" % one).decode()} for one in range(count)]
+    data: dict[str, Any] = {"error": {"code": "not_found", "category": "browser", "details": {}}} if failed else {}
+    return {"text": "told", "data": data, "images": images, "failed": failed}
+
+
+def test_each_picture_has_a_file_of_its_own(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert show(pictures(3), as_json=False, output="page.png") == 0
+    assert capfd.readouterr().out == "told\nsaved page.png\nsaved page-2.png\nsaved page-3.png\n"
+    assert [(tmp_path / name).read_text() for name in ("page.png", "page-2.png", "page-3.png")] == ["0", "1", "2"]
+    assert show(pictures(2, failed=True), as_json=False, output="f.png") == 4
+    assert capfd.readouterr().err == "told\nsaved f.png\nsaved f-2.png\n"
+    assert show(pictures(2), as_json=False, output="-") == 0
+    out, err = capfd.readouterr()
+    assert (out, err.startswith("saved screenshot-")) == ("0", True)
 
 
 @pytest.mark.parametrize("details", [{"line": 3, "column": 1}, {"line": "[[rules]]"}, {"line": None}, {}])

@@ -4,7 +4,12 @@ Above: everything. Below: nothing. There is one exception class; its `code` says
 below says what follows from it, so a caller reads this file once and knows them all.
 """
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from pilothouse.result import Image  # the bridge reads this file too, and has no time for what is below that one
 
 
 class Kind(NamedTuple):
@@ -51,7 +56,8 @@ CODES: dict[str, Kind] = {
 
 
 class Failure(Exception):
-    """A call ended without doing what was asked. `suggestions` never carry text from a page."""
+    """A call ended without doing what was asked. `suggestions` never carry text from a page; `images` are those of
+    steps that were done before."""
 
     def __init__(
         self,
@@ -61,6 +67,7 @@ class Failure(Exception):
         details: dict[str, Any] | None = None,
         suggestions: list[str] | None = None,
         retryable: bool | None = None,
+        images: list[Image] | None = None,
     ) -> None:
         super().__init__(message)
         kind = CODES[code]
@@ -68,6 +75,7 @@ class Failure(Exception):
         self.message = message
         self.details = details or {}
         self.suggestions = suggestions or []
+        self.images = images or []
         self.retryable = kind.retryable if retryable is None else retryable
 
     @property

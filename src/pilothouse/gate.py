@@ -329,7 +329,7 @@ class Gate:
             step = Call(name, args, call.caller, dialog=call.dialog, patience_s=call.patience_s)
             answer = await self.call(step)
             await asyncio.sleep(0)  # how it ended is recorded before the next one begins
-            return Step(answer.text, answer.data, answer.failed)
+            return Step(answer.text, answer.data, answer.failed, answer.images)
 
         return run
 

@@ -105,6 +105,7 @@ def failed(visit: Visit, failure: Failure) -> Answer:
         tool=visit.call.tool,
         text="\n".join(part for part in (text, _wrapped(visit, page)) if part),
         data=_with_schema(redact_tree(clean_tree(data)), failure),
+        images=failure.images,
         failed=True,
         status=failure.status,
         session=visit.session.id if visit.session else "",
@@ -136,7 +137,7 @@ def _honest(visit: Visit, failure: Failure) -> Failure:
     may_have_run = visit.acting and lives_on and tool and tool.access is not Access.READ
     if failure.code == "browser_gone" and session and session.end:
         said = f"{session.end.message}; {tool.name} may have run" if tool and may_have_run else session.end.message
-        return Failure(session.end.code, said, suggestions=session.end.suggestions)
+        return Failure(session.end.code, said, suggestions=session.end.suggestions, images=failure.images)
     if failure.code != "browser_gone" or not (tool and may_have_run):
         return failure
     return Failure(
@@ -145,6 +146,7 @@ def _honest(visit: Visit, failure: Failure) -> Failure:
         details={**failure.details, "may_have_run": True},
         suggestions=["look at the page before you repeat anything"],
         retryable=False,
+        images=failure.images,
     )
 
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from pilothouse.errors import Failure
-from pilothouse.result import Result
+from pilothouse.result import Image, Result
 from pilothouse.schema import input_schema, output_schema, within
 
 # What it may be is told once, at `click` and in the server's instructions: every further telling costs tokens.
@@ -55,6 +55,7 @@ class Step(msgspec.Struct, frozen=True):
     text: str
     data: dict[str, Any]
     failed: bool
+    images: list[Image] = []
 
 
 class Tool(msgspec.Struct, frozen=True):

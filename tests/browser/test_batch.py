@@ -1,9 +1,15 @@
 """Several steps in one call."""
 
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pilothouse.call import Call
-from tests.browser.looking import fails
+from pilothouse.doors.parcel import envelope
+from pilothouse.doors.shapes import answer_to_wire
+from pilothouse.tools import batch
+from tests.browser.looking import fails, tab_of
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -103,3 +109,45 @@ async def test_a_dialog_in_the_middle(agent: Agent, site: PageServer) -> None:
     steps = [step("click", target="text=Confirm"), step("handle_dialog", accept=True), step("get_page_text")]
     done = await agent.call("batch", steps=steps)
     assert "confirm true" in done["results"][-1]["text"]
+
+
+@promise("C07", "A15")
+async def test_pictures_of_steps_come_with_the_answer(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    steps = [step("screenshot"), step("get_page_title"), step("screenshot", target="h1", format="png")]
+    done = await agent.ask("batch", steps=steps)
+    assert [one.mime_type for one in done.images] == ["image/jpeg", "image/png"]
+    assert [one.get("picture") for one in done.data["results"]] == [1, None, 2]
+    assert "1. screenshot (picture 1): 1280x800" in done.text
+    assert [one["type"] for one in answer_to_wire(done)["content"]] == ["text", "image", "image"]
+    assert [one["mime_type"] for one in envelope(done, 1)["images"]] == ["image/jpeg", "image/png"]
+
+
+@promise("C07", "A15")
+async def test_pictures_before_a_failure_are_not_lost(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    failed = await agent.ask("batch", steps=[step("screenshot"), step("click", target="#nowhere")])
+    assert failed.data["error"]["code"] == "not_found"
+    assert "1. screenshot (picture 1)" in failed.text
+    assert [one.mime_type for one in failed.images] == ["image/jpeg"]
+    assert [one["type"] for one in answer_to_wire(failed)["content"]] == ["text", "image"]
+    assert len(envelope(failed, 1)["images"]) == 1
+
+
+@promise("C07", "A15", "B08")
+async def test_what_is_too_much_for_one_answer_lies_in_files(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    monkeypatch.setattr(batch, "MOST_PICTURES", 2)
+    steps = [step("screenshot", target="h1")] * 4
+    done = await agent.ask("batch", steps=steps)
+    told = done.data["results"]
+    assert ([one.get("picture") for one in told], len(done.images)) == ([1, 2, None, None], 2)
+    assert all(Path(one["path"]).read_bytes().startswith(b"\xff\xd8") for one in told[2:])
+    assert told[2]["path"] in done.text
+    monkeypatch.setattr(batch, "MOST_PICTURE_BYTES", 10)
+    tab_of(agent).files.quota_bytes = 0
+    full = await agent.ask("batch", steps=steps[:1])
+    assert not full.failed
+    assert (full.images, "could not be kept" in full.text) == ([], True)

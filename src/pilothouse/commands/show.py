@@ -39,17 +39,23 @@ def exit_code(answer: Entry) -> int:
 def show(answer: Entry, *, as_json: bool, output: str) -> int:
     """Print it; the result is the exit code."""
     try:
-        files = [] if answer["failed"] else _kept(answer, output, always=not as_json)
+        files = _kept(answer, output, always=not as_json)
     except OSError as error:
         return complain(f"{error.filename or output}: {error.strerror}")
     if as_json:
         _write(sys.stdout, _as_json(answer, files))
     elif answer["failed"]:
-        _write(sys.stderr, _error_text(answer["text"]))
-    elif files != ["-"]:
+        _write(sys.stderr, "\n".join([_error_text(answer["text"]), *_saved(files)]))
+    elif "-" in files:
+        _write(sys.stderr, "\n".join(_saved(files)))
+    else:
         lines = [_coloured(answer["text"])] if answer["text"] and not _is_text(answer, output) else []
-        _write(sys.stdout, "\n".join([*lines, *(f"saved {path}" for path in files)]))
+        _write(sys.stdout, "\n".join([*lines, *_saved(files)]))
     return exit_code(answer)
+
+
+def _saved(files: list[str]) -> list[str]:
+    return [f"saved {path}" for path in files if path != "-"]
 
 
 def complain(text: str, hints: list[str] | None = None, code: int = TROUBLE) -> int:
@@ -102,11 +108,11 @@ class Progress:
 
 def _kept(answer: Entry, output: str, *, always: bool) -> list[str]:
     """Where the pictures of an answer, the file it speaks of, or else its text, were put; without `always` only if
-    asked."""
+    asked. Of what failed it is the pictures of steps that were done before."""
     if answer["images"] and (output or always):
-        from base64 import b64decode
-
-        return [_put(b64decode(one["data"]), one["mime_type"], output) for one in answer["images"]]
+        return _put_pictures(answer["images"], output)
+    if answer["failed"]:
+        return []
     kept = answer["data"].get("path")
     if output and isinstance(kept, str) and _is_ours(kept) and os.path.isfile(kept):
         with open(kept, "rb") as file:
@@ -126,6 +132,17 @@ def _is_ours(path: str) -> bool:
     from pilothouse.home import directory
 
     return os.path.realpath(path).startswith(os.path.join(os.path.realpath(directory()), "sessions", ""))
+
+
+def _put_pictures(images: list[Entry], output: str) -> list[str]:
+    """The first where it is wanted, the others beside it: `page.png`, `page-2.png`. One stream holds one picture."""
+    from base64 import b64decode
+
+    stem, suffix = os.path.splitext(output)
+    places = [output, *(f"{stem}-{number}{suffix}" for number in range(2, len(images) + 1))]
+    if output in ("", "-"):
+        places[1:] = [""] * (len(images) - 1)
+    return [_put(b64decode(one["data"]), one["mime_type"], place) for one, place in zip(images, places, strict=True)]
 
 
 def _put(data: bytes, mime_type: str, output: str) -> str:

@@ -247,6 +247,7 @@ _ENVELOPE: Schema = {
         "properties": {
             "success": {"const": False},
             "error": {"$ref": _REF.format(name="Error")},
+            "images": {"type": "array", "items": _IMAGE, "description": "of a batch's steps that were done"},
             "metadata": _METADATA,
         },
         "required": ["success", "error", "metadata"],

@@ -81,8 +81,9 @@ def envelope(answer: Answer, duration_ms: float) -> Wire:
         metadata["text"] = answer.text
     if answer.failed:
         news = {name: value for name, value in answer.data.items() if name != "error"}
-        return {"success": False, "error": answer.data["error"], "metadata": {**metadata, **news}}
-    told: Wire = {"success": True, "data": answer.data, "metadata": metadata}
+        told: Wire = {"success": False, "error": answer.data["error"], "metadata": {**metadata, **news}}
+    else:
+        told = {"success": True, "data": answer.data, "metadata": metadata}
     if answer.images:
         told["images"] = [
             {"mime_type": image.mime_type, "data": base64.b64encode(image.data).decode()} for image in answer.images

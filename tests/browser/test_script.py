@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pilothouse.browser.script import is_function, last_ends
+from pilothouse.browser.script import MOST_SPLITS, is_function, last_ends
 from pilothouse.call import Call
 from tests.browser.looking import fails, ref
 from tests.house import Agent
@@ -34,6 +34,20 @@ pytestmark = promise("C07")
         ("for (let i = 0; i < 3; i++) window.i = i", None),
         ("if (true) { window.x = 1; }", None),
         ("const r = await Promise.resolve(7); return r", 7),
+        ("function f(){return 3} f()", 3),
+        ("function f() {\n  return 4;\n}\nf();", 4),
+        ("async function main() { return 5 }\nawait main()", 5),
+        ("const f = () => { return 6 }; f()", 6),
+        ("const f = (n) => {\n  return n;\n};\n[1, 2].map(f)", [1, 2]),
+        ("let n = 7; function f() { return n }\n(() => f())()", 7),
+        ("const f = function () { return 8 }\n(1)", None),  # f is the 8 that it was called for
+        ("const f = function () { return 8 }\n(1); f", 8),
+        ("if (args[0]) { window.x = 9 } window.x", 9),
+        ("class A { get b() { return 10 } }\nnew A().b", 10),
+        ("if (args.length) return 11\n12", 11),
+        ("const s = 'return'; s", "return"),
+        ("window.x = f();\nfunction f() { return 13 }", None),  # what is declared last is there from the start
+        ("const a = `${args[0]} b`\nreturn a", "1 b"),
         ("await Promise.resolve(8)", 8),
         ("Promise.resolve(9)", 9),
         ("() => 10", 10),
@@ -249,7 +263,7 @@ def test_odd_source_is_told_apart_at_once(source: str) -> None:
 )
 def test_the_last_statements_are_found_at_once(source: str) -> None:
     began = time.process_time()
-    assert len(last_ends(source)) <= 5
+    assert len(last_ends(source)) <= MOST_SPLITS
     assert time.process_time() - began < 1
 
 

@@ -23,11 +23,12 @@ from pilothouse.result import quoted
 _FUNCTION = re.compile(
     r"\s*+(?:async\b\s*+)?+(?:function\b|\(?+[\w\s,{}\[\].]*+(?:=(?!>)[\w\s,{}\[\].]*+)*+\)?+\s*+=>)"
 )
-_RETURN = re.compile(r"\breturn\b")
-_BREAK = re.compile(r"[;\n]\s*+")
+_BREAK = re.compile(r"[;\n}][\s;}]*+")
 # A line that begins with another sign may go on with the line before it.
 _BEGINS = re.compile(r"[\w$\"'{!]")
-MOST_SPLITS = 5
+# It has no value, and what stands before it may need it.
+_DECLARES = re.compile(r"(?:async\s++)?+function\b|class\b")
+MOST_SPLITS = 8
 MAX_THROWN = 500
 
 
@@ -98,16 +99,21 @@ class _Script:
         return f"async ({self._names}) => ({expression}\n)"
 
     async def _as_statements(self, source: str) -> str:
-        """Statements give what they return; without a `return`, the value of the last one if it has one."""
-        whole = f"async ({self._names}) => {{ {source}\n;}}"
-        if _RETURN.search(source):
-            return whole
-        for end in reversed(last_ends(source)):
+        """Statements give what they return, or else the value of the last one if it has one."""
+        for end, is_sure in reversed(last_ends(source)):
             head, last = source[:end], source[end:]
+            if _DECLARES.match(last):
+                break
             declaration = f"async ({self._names}) => {{ {head} return ({last}\n) }}"
-            if await self._parses(declaration) and await self._parses(f"async () => {{ {head}\n}}"):
+            if await self._parses(declaration) and await self._is_whole(head, is_sure):
                 return declaration
-        return whole
+        return f"async ({self._names}) => {{ {source}\n;}}"
+
+    async def _is_whole(self, head: str, is_sure: bool) -> bool:
+        """Whether statements end there: after `const f = function () {}` a call of it may follow, after
+        `function f() {}` a statement of its own. No statement begins with `in`."""
+        goes_on = not is_sure and await self._parses(f"async () => {{ {head}\nin 0 }}")
+        return not goes_on and await self._parses(f"async () => {{ {head}\n}}")
 
     async def _parses(self, declaration: str) -> bool:
         reply = await self._frame.channel.send(
@@ -154,13 +160,14 @@ def is_function(expression: str) -> bool:
     return _FUNCTION.match(expression) is not None
 
 
-def last_ends(source: str) -> list[int]:
-    """Where the last few statements may begin."""
-    found: deque[int] = deque(maxlen=MOST_SPLITS)
+def last_ends(source: str) -> list[tuple[int, bool]]:
+    """Where the last few statements may begin, and whether they do if what stands before is whole."""
+    found: deque[tuple[int, bool]] = deque(maxlen=MOST_SPLITS)
     for one in _BREAK.finditer(source):
-        end = one.end()
-        if end < len(source) and (source[one.start()] == ";" or _BEGINS.match(source, end)):
-            found.append(end)
+        if one.end() < len(source):
+            signs = one[0].rstrip()
+            is_new_line = "\n" in one[0][len(signs) :] and _BEGINS.match(source, one.end())
+            found.append((one.end(), signs.endswith(";") or bool(is_new_line)))
     return list(found)
 
 

@@ -46,6 +46,16 @@ def test_what_no_reader_needs_is_left_out():
         assert word not in text
 
 
+def test_kinds_are_told_where_a_boolean_is_one_of_them():
+    class Mixed(msgspec.Struct):
+        alternatives: str | list[str]
+        anything: str | bool | int | float | list[str] | None
+
+    properties = input_schema(Mixed)["properties"]
+    assert properties["alternatives"] == {"type": "string"}
+    assert [one["type"] for one in properties["anything"]["anyOf"]] == ["string", "boolean", "number", "array"]
+
+
 def test_types_inside_stand_where_they_are_used():
     properties = input_schema(Outer)["properties"]
     assert properties["inner"]["properties"]["x"]["type"] == "integer"

@@ -87,7 +87,6 @@ class Tool(msgspec.Struct, frozen=True):
     alone: str
     aliases: tuple[str, ...]
     synonyms: dict[str, str]
-    unlisted: tuple[str, ...]
 
     @property
     def needs_session(self) -> bool:
@@ -198,7 +197,6 @@ def tool(
     alone: str = "",
     aliases: tuple[str, ...] = (),
     synonyms: dict[str, str] | None = None,
-    unlisted: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Awaitable[Result[Any]]]], Callable[..., Awaitable[Result[Any]]]]:
     """Declare a tool.
 
@@ -212,8 +210,7 @@ def tool(
     snapshot along shows, too; what moves or waits does when it brings one. `places` tells, from the session and the
     arguments, what a tool of a session touches beside pages: addresses, or domains as cookies have them; their rules
     hold for it. `grave` tells of a tool that does no harm as a rule whether this call of it is sensitive. `alone` says
-    why it cannot be a step of a larger tool. `unlisted` arguments are left out of the list that a model pays for at
-    every start: its instructions name them once.
+    why it cannot be a step of a larger tool.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -255,7 +252,6 @@ def tool(
                 alone=alone,
                 aliases=aliases,
                 synonyms=synonyms or {},
-                unlisted=unlisted,
             )
         )
         return handler

@@ -95,12 +95,23 @@ async def test_who_may_not_read_a_frame_is_shown_none_of_it(
 
 
 @promise("C05", "C01")
-def test_what_is_not_listed_is_accepted_and_named_in_the_instructions() -> None:
-    tools = [one for one in declared() if one.unlisted]
-    assert {"go_back", "hover", "handle_dialog", "new_tab", "switch_tab", "wait_for"} <= {one.name for one in tools}
-    for one in tools:
-        assert one.unlisted == ("snapshot",)
-        assert "snapshot" in one.input_schema["properties"]
-        assert "snapshot" not in tool_to_wire(one)["inputSchema"]["properties"]
-    listed = [one for one in declared() if one.core and one.access is Access.WRITE and not one.unlisted]
-    assert all("snapshot" in tool_to_wire(one)["inputSchema"]["properties"] for one in listed if one.name != "batch")
+def test_all_that_takes_a_snapshot_is_listed_with_it() -> None:
+    """The instructions promise it, and a client that checks a call against the list could not send it otherwise."""
+    ours = [one for one in declared() if one.handler.__module__.startswith("pilothouse.tools.")]
+    listed = {one.name: tool_to_wire(one)["inputSchema"] for one in ours if one.core}
+    taking = {one.name for one in ours if "snapshot" in one.takes}
+    assert {"go_back", "hover", "handle_dialog", "new_tab", "switch_tab", "upload_file", "wait_for"} <= taking
+    told = {name for name, schema in listed.items() if "snapshot" in schema["properties"]}
+    assert told == taking & listed.keys()
+    acting = {one.name for one in ours if one.core and one.access is Access.WRITE and one.name != "batch"}
+    assert acting <= told
+
+
+@promise("C01", "C09")
+def test_what_is_taken_besides_the_list_is_not_said_to_be_refused() -> None:
+    tools = {one.name: one for one in declared()}
+    assert all("additionalProperties" not in tool_to_wire(one)["inputSchema"] for one in tools.values())
+    tools["click"].parse({"selector": "#go"})  # as other servers call it
+    fields = tool_to_wire(tools["fill_form"])["inputSchema"]["properties"]["fields"]
+    kinds = [one["type"] for one in fields["items"]["properties"]["value"]["anyOf"]]
+    assert kinds == ["string", "boolean", "number", "array"]

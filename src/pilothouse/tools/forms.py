@@ -78,7 +78,7 @@ async def select_option(
     return await acted(tab, f"{called(filled.role, filled.name)} is now {picked or 'empty'}", filled.note, snapshot)
 
 
-@tool(Access.SENSITIVE, core=True, example={"files": [{"name": "a.txt", "data": "aGk="}]}, unlisted=("snapshot",))
+@tool(Access.SENSITIVE, core=True, example={"files": [{"name": "a.txt", "data": "aGk="}]})
 async def upload_file(
     tab: Tab,
     target: str | list[str] | None = None,

@@ -57,7 +57,7 @@ async def click_at(
     return await acted(tab, f"clicked {hit} at {x:g}, {y:g}", want=snapshot, sends=True)
 
 
-@tool(Access.VISIT, core=True, example={"target": "#go"}, unlisted=("snapshot",))
+@tool(Access.VISIT, core=True, example={"target": "#go"})
 async def hover(tab: Tab, target: Target, snapshot: Want = None) -> Result[Acted]:
     """Move the pointer over an element."""
     where = await hand.hover(tab, await locate(tab, target))

@@ -54,7 +54,7 @@ async def navigate(
     return await _arrived(tab, await way.navigate(tab, url, wait_until, timeout_ms / 1000), snapshot)
 
 
-@tool(Access.VISIT, core=True, leaves=True, revives=True, example={}, unlisted=("snapshot",))
+@tool(Access.VISIT, core=True, leaves=True, revives=True, example={})
 async def go_back(tab: Tab, timeout_ms: TimeoutMs = DEFAULT_MS, snapshot: Want = None) -> Result[Arrived]:
     """Go back in the tab's history."""
     return await _arrived(tab, await way.history(tab, -1, timeout_ms / 1000), snapshot)

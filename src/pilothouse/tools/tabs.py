@@ -72,7 +72,7 @@ async def _give_up(session: Session, tab: Tab, before: Tab | None) -> None:
     session.current = before if before and not before.closed else session.current
 
 
-@tool(Access.VISIT, core=True, example={"url": "/small.html"}, aliases=("open_tab",), unlisted=("snapshot",))
+@tool(Access.VISIT, core=True, example={"url": "/small.html"}, aliases=("open_tab",))
 async def new_tab(session: Session, url: Url = "", background: bool = False, snapshot: Want = None) -> Result[One]:
     """Open a tab and make it current, unless background."""
     before = session.current
@@ -91,7 +91,7 @@ async def new_tab(session: Session, url: Url = "", background: bool = False, sna
     return await shown(tab, result, snapshot)
 
 
-@tool(Access.VISIT, core=True, example={"tab": "t1"}, unlisted=("snapshot",))
+@tool(Access.VISIT, core=True, example={"tab": "t1"})
 async def switch_tab(session: Session, tab: str, snapshot: Want = None) -> Result[One]:
     """Make a tab current."""
     chosen = await session.tab(tab)

@@ -23,7 +23,7 @@ class Waited(msgspec.Struct):
     waited_ms: int
 
 
-@tool(Access.READ, core=True, sensitive=("function",), example={"text": "Hello"}, unlisted=("snapshot",))
+@tool(Access.READ, core=True, sensitive=("function",), example={"text": "Hello"})
 async def wait_for(
     tab: Tab,
     text: str = "",

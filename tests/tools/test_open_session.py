@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from pilothouse.call import Caller
 from pilothouse.errors import Failure
 from tests.house import Agent, House
 from tests.promises import promise
@@ -115,3 +116,20 @@ async def test_sessions_are_told_apart_in_the_list(house: House, site: PageServe
         assert second.startswith(f"{narrow['session']} isolated readonly only 127.0.0.1 1 tab, ")
         listed = (await agent.call("list_sessions"))["sessions"]
         assert [(one["mode"], one["allowed_domains"]) for one in listed] == [("auto", []), ("readonly", ["127.0.0.1"])]
+
+
+@promise("B06")
+async def test_who_calls_without_a_connection_is_known_by_the_key(house: House, site: PageServer) -> None:
+    """README "Several clients by URL": two of one key share a session until each names its own; another key does not."""
+    cursor, vscode, other = (Agent(house.gate, Caller(key, "", "mcp")) for key in ("shared", "shared", "alone"))
+    try:
+        await vscode.call("navigate", url=site.url("small.html"))
+        assert (await cursor.call("get_page_title"))["title"] == "Small"
+        assert (await other.call("list_sessions"))["sessions"] == []
+        own = (await cursor.call("open_session"))["session"]
+        assert (await cursor.call("get_current_url", session=own))["url"] == "about:blank"
+        failure = await refused(vscode, "get_page_title")
+        assert "2 sessions are open: say which one" in failure.message
+    finally:
+        for session in house.gate.own(cursor.caller).all():
+            await cursor.call("close_session", session=session.id)

@@ -5,7 +5,7 @@ Above: mcp sends it with `initialize` and `server/discover`. Below: nothing. A t
 
 _PRIVATE = """\
 Pilothouse drives a real Chrome.
-- Start with navigate: a session (your own private browser) and its tab open by themselves. Every tool takes \
+- Start with navigate: a session (a private browser) and its tab open by themselves. Every tool takes \
 `session` and `tab`; leave both out to mean your current ones. open_session is for another browser, profile or \
 viewport."""
 

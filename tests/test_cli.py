@@ -135,6 +135,7 @@ def test_session_and_tab_are_options(cli: CommandLine, site: PageServer):
     ("arguments", "told"),
     [
         (["clik", "e1"], "did you mean click?"),
+        (["browser-click", "e1"], "did you mean click?"),
         (["no-such-thing-at-all"], "pilothouse tools"),
         (["click"], "missing: TARGET"),
         (["click", "e1", "--buton", "left"], "did you mean --button?"),

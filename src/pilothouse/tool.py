@@ -1,6 +1,6 @@
 """One declaration per tool: `@tool` turns an annotated function into everything the doors need to know of it.
 
-Above: tools declare with it, the gate and the doors read `Tool` and `Registry`. Below: errors, result.
+Above: tools declare with it, the gate and the doors read `Tool` and `Registry`. Below: errors, result, likely.
 The function's name is the tool's name, its module the group, its docstring the description, its annotations the
 schema, the class of its first parameter (`Tab`, `Session`, `OwnSessions` …) what the gate hands to it.
 """
@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from pilothouse.errors import Failure
+from pilothouse.likely import likely
 from pilothouse.result import Image, Result
 from pilothouse.schema import input_schema, output_schema, within
 
@@ -293,8 +294,12 @@ class Registry:
         found = self.get(name)
         if found is None:
             message = f"there is no tool called {name[:80]!r}"
-            raise Failure("unknown_tool", message, suggestions=_similar(name, self._by_name))
+            raise Failure("unknown_tool", message, suggestions=_similar(name, self._by_name) or self._known())
         return found
+
+    def _known(self) -> list[str]:
+        core = [one.name for one in self if one.core]
+        return [f"the core set is {', '.join(core)}"] if core else []
 
     def listed(self, sets: str) -> list[Tool]:
         """The tools of `core`, `all`, or of names and groups separated by commas (`core` is then named too)."""
@@ -312,10 +317,7 @@ def _belongs(one: Tool, wanted: set[str]) -> bool:
 
 
 def _similar(name: str, names: Iterable[str], cutoff: float = 0.5) -> list[str]:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, list(names), n=3, cutoff=cutoff)
-    return [f"did you mean {one}?" for one in close]
+    return [f"did you mean {one}?" for one in likely(name, list(names), cutoff)]
 
 
 def declared() -> list[Tool]:

@@ -1,6 +1,6 @@
 """A tool as a command: `pilothouse click e5`. Made from the manifest, answered by the daemon, in a tenth of a second.
 
-Above: entry. Below: manifest, arguments, line, show. Only the standard library, and no module that is not needed.
+Above: entry. Below: manifest, arguments, line, show, likely. Only the standard library, and no module that is not needed.
 """
 
 from __future__ import annotations
@@ -128,10 +128,10 @@ def _fit_output(tool: Entry, args: Entry, flags: Flags) -> None:
 
 
 def _nearest(known: Entry, name: str) -> list[str]:
-    from difflib import get_close_matches
+    from pilothouse.likely import likely
 
     plain = name.replace("-", "_").lower()
     names = [one["name"] for one in known["tools"]] + list(ADMINISTRATIVE)
-    close = get_close_matches(plain, names, n=4, cutoff=0.55) or [one for one in names if plain in one][:4]
+    close = likely(name, names, cutoff=0.55) or [one for one in names if plain in one][:4]
     hints = [f"did you mean {one.replace('_', '-')}?" for one in close]
     return [*hints, "Try 'pilothouse --help' or 'pilothouse tools'."]

@@ -1,6 +1,7 @@
 """Network: every request with what was sent and what came back."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -149,7 +150,9 @@ async def test_a_websocket(agent: Agent, site: PageServer) -> None:
     await agent.call("click", target="text=WebSocket")
     await agent.call("wait_for", text="ws tick")
     (socket,) = (await agent.call("get_network_log", type=["WebSocket"]))["requests"]
-    assert socket["status"] == 101
+    assert (socket["status"], socket["pending"]) == (101, True)
+    assert socket["messages"] >= 2
+    assert re.search(r" 101 WebSocket open for [1-9]\d* ms, \d+ messages", await agent.text("get_network_log"))
     frames = (await detail(agent, socket, part="frames"))["frames"]
     said = [(one["direction"], one["data"]) for one in frames if one["kind"] == "text"]
     assert said[0] == ("sent", "hello")
@@ -166,6 +169,7 @@ async def test_server_sent_events(agent: Agent, site: PageServer) -> None:
     frames = (await detail(agent, stream, part="frames"))["frames"]
     assert [json.loads(one["data"])["n"] for one in frames] == [1, 2, 3, 4, 5]
     assert frames[0]["kind"] == "tick"
+    assert re.search(r" 200 EventSource .*\d ms, 5 messages", await agent.text("get_network_log"))
 
 
 async def test_events_of_a_stream_that_script_reads(agent: Agent, site: PageServer) -> None:

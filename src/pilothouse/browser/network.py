@@ -85,6 +85,16 @@ class Request(msgspec.Struct):
     told: list[str] = []  # sides whose real headers have come
     hop_before: "Request | None" = None
 
+    @property
+    def messages(self) -> int:
+        """Those of a stream so far, also of those that are not kept any more."""
+        return len(self.frames) + self.frames_dropped
+
+    @property
+    def took_ms(self) -> float:
+        """So far, if it has not ended."""
+        return self.duration_ms if self.done else round((time.monotonic() - self.began) * 1000, 1)
+
 
 class Network:
     """`explain(url)` gives the sluice's reason for a refused connection, or an empty string."""
@@ -473,13 +483,14 @@ def brief(one: Request) -> dict[str, Any]:
         "type": one.type,
         "status": one.status,
         "mime_type": one.mime_type,
-        "duration_ms": one.duration_ms,
+        "duration_ms": one.took_ms,
         "size_bytes": one.size_bytes,
         "started_ms": one.started_ms,
         "failure": one.failure,
         "mocked": one.mocked,
         "worker": one.worker,
         "from_cache": one.from_cache,
+        "messages": one.messages,
         "pending": not one.done,
     }
     return {name: value for name, value in fields.items() if value or name in ("id", "status")}

@@ -23,6 +23,7 @@ Status = Annotated[int, Meta(ge=0, le=999)]
 Pattern = Annotated[str, Meta(min_length=1, max_length=2000, description="part, or glob with *")]
 Headers = Annotated[dict[str, Annotated[str, Meta(max_length=8000)]], Meta(max_length=50)]
 BODY_SHOWN = 10_000
+_STREAMS = ("WebSocket", "EventSource")
 _PATTERN_NAMES = {"url": "pattern", "url_pattern": "pattern", "urlPattern": "pattern"}
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}")
 
@@ -242,7 +243,15 @@ def _cut(text: str, max_bytes: int) -> str:
 def _line(one: Request) -> str:
     outcome = one.failure or (str(one.status) if one.status else "pending")
     tail = f" -> {one.redirected_to}" if one.redirected_to else f" ({one.mocked})" if one.mocked else ""
-    return f"{one.id} {one.method} {one.url[:200]} {outcome} {one.type} {one.duration_ms:.0f} ms{tail}"
+    return f"{one.id} {one.method} {one.url[:200]} {outcome} {one.type} {_course(one)}{tail}"
+
+
+def _course(one: Request) -> str:
+    """How long it took; what is under way says so, and a stream how much has come."""
+    took = f"{one.took_ms:.0f} ms"
+    if one.status and not one.done:
+        took = f"{'open' if one.messages or one.type in _STREAMS else 'still coming'} for {took}"
+    return f"{took}, {counted(one.messages, 'message')}" if one.messages or one.type in _STREAMS else took
 
 
 def _message(frame: dict[str, Any]) -> str:

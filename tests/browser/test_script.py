@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from pilothouse.browser.script import MOST_SPLITS, is_function, last_ends
+from pilothouse.browser.script import MOST_SPLITS, is_function, last_ends, run
 from pilothouse.call import Call
-from tests.browser.looking import fails, ref
+from pilothouse.errors import Failure
+from tests.browser.looking import fails, ref, tab_of
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -237,8 +238,28 @@ async def test_script_that_leaves_the_page(agent: Agent, site: PageServer) -> No
 @promise("A05")
 async def test_a_promise_that_never_resolves(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
-    await fails(agent, "timeout", "evaluate_js", expression="new Promise(() => {})", timeout_ms=300)
+    late = await fails(agent, "timeout", "evaluate_js", expression="new Promise(() => {})", timeout_ms=300)
     assert await agent.js("1") == 1
+    assert "reload" not in " ".join(late.suggestions)
+    assert "browser" not in late.message
+
+
+async def test_a_page_that_answers_is_not_blamed_for_a_promise(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    tab = tab_of(agent)
+    with pytest.raises(Failure) as late:  # without the gate's deadline, which a busy machine may meet first
+        await run(tab, "new Promise(() => {})", target=None, args=[], world="page", timeout=0.2)
+    assert "promise did not settle within 0.2 s" in late.value.message
+    assert "wait_for" in late.value.suggestions[-1]
+
+
+@promise("C08")
+async def test_script_that_throws_says_where_and_what_next(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    thrown = await fails(agent, "page_error", "evaluate_js", expression="const a = 1;\nnothing.at.all")
+    assert "in line 2" in thrown.suggestions[0]
+    thrown = await fails(agent, "page_error", "wait_for", function="document.querySelector('#no').value")
+    assert "?." in thrown.suggestions[0]
 
 
 async def test_a_strict_content_policy_does_not_matter(agent: Agent, site: PageServer) -> None:

@@ -30,6 +30,7 @@ _BEGINS = re.compile(r"[\w$\"'{!]")
 _DECLARES = re.compile(r"(?:async\s++)?+function\b|class\b")
 MOST_SPLITS = 8
 MAX_THROWN = 500
+PROBE_S = 0.15  # a page that is busy for longer is told of as one that does not answer
 
 
 async def evaluate(
@@ -52,14 +53,39 @@ async def run(
     script.on_sent = lambda: turns.append(asyncio.ensure_future(turn(mark)))
     try:
         reply = await script.run(expression)
+    except Failure as failure:
+        _drop(turns)
+        raise await _unsettled(tab, frame, failure, timeout) from None
     except BaseException:
-        for one in turns:
-            one.cancel()
+        _drop(turns)
         raise
     # The page's next turns were asked for in one breath with the script. Answered before it, they came before its end.
     behind = turns[-1] if turns and not turns[-1].done() else None
     await settle_script(tab, mark, behind)
     return _returned(reply)
+
+
+def _drop(turns: list[asyncio.Future[int]]) -> None:
+    for one in turns:
+        one.cancel()
+
+
+async def _unsettled(tab: Tab, frame: Frame, failure: Failure, timeout: float) -> Failure:
+    """A page that answers meanwhile does not hang: it is the script's own promise that nobody has kept."""
+    if failure.code != "timeout" or tab.hindrance():
+        return failure
+    try:
+        await frame.channel.send("Runtime.evaluate", expression="0", timeout=PROBE_S)
+    except (Failure, ProtocolError):
+        return failure
+    return Failure(
+        "timeout",
+        f"the script's promise did not settle within {timeout:g} s; the page itself answers",
+        suggestions=[
+            "what was done stands, and goes on in the page: look before you repeat it",
+            "give it longer (timeout_ms), or let the script return at once and wait_for what it brings",
+        ],
+    )
 
 
 async def read(tab: Tab, expression: str, timeout: float) -> Any:
@@ -221,4 +247,5 @@ def _thrown(details: dict[str, Any]) -> Failure:
         "page_error",
         quoted(message.partition("\n    at ")[0], MAX_THROWN),
         details=where,
+        suggestions=[f"it was thrown in line {where['line']}; what ran before that stands: correct the rest, and go on"],
     )

@@ -327,7 +327,15 @@ async def _arrives(tab: Tab, pattern: str) -> str:
 async def _holds(tab: Tab, function: str, end: float) -> str:
     while True:
         remaining = max(end - asyncio.get_running_loop().time(), 0.1)
-        held = await read(tab, _POLL % (SLICE_S * 1000, function.rstrip().rstrip(";")), remaining)
+        try:
+            held = await read(tab, _POLL % (SLICE_S * 1000, function.rstrip().rstrip(";")), remaining)
+        except Failure as failure:
+            if failure.code == "page_error":  # a line of it would be one of ours
+                failure.suggestions = [
+                    "correct the function; what may not be there yet wants `?.`: document.querySelector('#x')?.value",
+                    "or wait_for text or target",
+                ]
+            raise
         if held:
             return "function"
         if held is None:  # the document left while it was asked, or cannot wait

@@ -162,11 +162,26 @@ async def test_the_page_s_own_modal_is_no_dialog(agent: Agent, site: PageServer)
     assert await out(agent) == "modal closed"
 
 
-async def test_closing_a_tab_with_a_dialog(agent: Agent, site: PageServer) -> None:
+@pytest.mark.parametrize("button", ["Alert", "Confirm", "Prompt"])
+async def test_closing_a_tab_with_a_dialog(agent: Agent, site: PageServer, button: str) -> None:
     await agent.call("new_tab", url=site.url("dialogs.html"))
-    await agent.call("click", target='role=button[name="Alert"]')
-    await agent.call("close_tab")
+    await agent.call("click", target=f'role=button[name="{button}"]')
+    assert await agent.text("close_tab") == "closed t2; t1 is current"
     assert [one["tab"] for one in (await agent.call("list_tabs"))["tabs"]] == ["t1"]
+
+
+@promise("B07", "A05")
+@pytest.mark.parametrize("way", ["navigate", "reload"])
+async def test_closing_a_tab_that_asks_whether_it_may_be_left(agent: Agent, site: PageServer, way: str) -> None:
+    """It is closed at once, or not at all: never by the answer to a question about something else."""
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("new_tab", url=site.url("dialogs.html"))
+    await agent.call("click", target="text=Guard leaving")
+    args = {"url": site.url("form.html")} if way == "navigate" else {}
+    await fails(agent, "dialog_open", way, **args)
+    assert await agent.text("close_tab") == "closed t2; t1 is current"
+    assert [one["tab"] for one in (await agent.call("list_tabs"))["tabs"]] == ["t1"]
+    await fails(agent, "not_found", "handle_dialog", accept=False)
 
 
 @promise("A05", "A19")

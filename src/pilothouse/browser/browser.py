@@ -41,6 +41,14 @@ def _keep_drawing(tab: Tab) -> None:
     tab.channel.post("Page.startScreencast", format="jpeg", quality=1, maxWidth=1, maxHeight=1)
 
 
+async def _end_leaving(tab: Tab) -> None:
+    """A page that asks whether it may be left stays: who closes its tab wants no other page in it. Chrome would wait
+    for the answer, and close the tab then, whatever it is (M)."""
+    if tab.dialog and tab.dialog.guards:
+        with contextlib.suppress(Failure):  # it was answered just now
+            await tab.answer_dialog(False, "")
+
+
 class Gateway(Protocol):
     """The context's way to the network, made elsewhere: its port, and why it refused somebody."""
 
@@ -139,11 +147,19 @@ class Context:
 
     async def close_tab(self, tab: Tab) -> None:
         """Until it is closed, or asks by a dialog whether it may be. Script that does not end is broken off."""
+        await _end_leaving(tab)
+        before = tab.dialog
+
+        def over() -> bool:
+            """What the page said before says nothing of the closing."""
+            asks = tab.dialog and tab.dialog is not before and tab.dialog.guards
+            return bool(tab.closed or asks)
+
         await self.browser.root.send("Target.closeTarget", targetId=tab.target_id, timeout=OPEN_TIMEOUT_S)
-        if await tab.signal.until(lambda: tab.closed or tab.dialog, CLOSE_PATIENCE_S):
+        if await tab.signal.until(over, CLOSE_PATIENCE_S):
             return
         await free(tab, CLOSE_PATIENCE_S)
-        if not await tab.signal.until(lambda: tab.closed or tab.dialog, OPEN_TIMEOUT_S):
+        if not await tab.signal.until(over, OPEN_TIMEOUT_S):
             raise Failure("timeout", f"{tab.name} did not close in time")
 
     async def turn_away(self, tab: Tab) -> None:

@@ -43,11 +43,16 @@ class Dialog(msgspec.Struct, frozen=True):
     number: int = msgspec.field(default_factory=_numbers.__next__)
 
     @property
+    def guards(self) -> bool:
+        """Whether it asks before the page is left."""
+        return self.kind == "beforeunload"
+
+    @property
     def words(self) -> str:
         """What it says. Of the one that guards a page the browser tells no words."""
         if self.message:
             return f"{self.kind} {quoted(self.message, 350)}"
-        asks = "asks whether to leave the page" if self.kind == "beforeunload" else "says nothing"
+        asks = "asks whether to leave the page" if self.guards else "says nothing"
         return f"{self.kind}, which {asks}"
 
 

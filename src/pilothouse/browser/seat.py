@@ -97,7 +97,7 @@ class Seat(Context):
 
     async def _leave(self, tab: Tab) -> None:
         await self.close_tab(tab)
-        if tab.dialog:  # it asks whether it may be left
+        if tab.dialog and not tab.closed:  # it asks whether it may be left
             await tab.answer_dialog(True, "")
             await tab.signal.until(lambda: tab.closed, LEAVE_S)
 

@@ -523,7 +523,7 @@ class Tab:
 
     def _dialog_opening(self, params: dict[str, Any]) -> None:
         self.dialog = Dialog(params["type"], params["message"][:2000], params.get("defaultPrompt", "")[:2000])
-        self._asks_to_stay = self.dialog.kind == "beforeunload"
+        self._asks_to_stay = self.dialog.guards
         default = f", default {quoted(self.dialog.default, 100)}" if self.dialog.default else ""
         self._home.report("dialog", self, f"{self.dialog.words}{default}")
         for channel in self.channels():

@@ -117,7 +117,8 @@ async def close_tab(session: Session, tab: str = "") -> Result[One]:
     """Close a tab (the current one by default)."""
     chosen = await session.tab(tab)
     await session.close_tab(chosen)
-    chosen.check_dialog()
+    if not chosen.closed:  # it asks whether it may be
+        chosen.check_dialog()
     now = f"; {session.current.name} is current" if session.current else "; no tab is left"
     return Result(f"closed {chosen.name}{now}", One(chosen.name))
 

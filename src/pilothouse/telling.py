@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser import unreached
 from pilothouse.browser.tab import Tab, taken
 from pilothouse.browser.watch import Event
 from pilothouse.call import Answer, Visit
@@ -72,16 +73,30 @@ def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
     session, tab = visit.session, visit.tab
     if session is None:
         return
-    if tab and not tab.closed and tab.url != tab.told_url:
-        tab.told_url = data["url"] = tab.url
-        if plain_url(tab.url, 300) not in "\n".join(lines):
-            lines.append(f"now at {plain_url(tab.url, 300)} {quoted(tab.title)}")
+    if tab and not tab.closed:
+        _add_place(tab, lines, data)
     for one in session.tabs:
         one.complaints.sum_up()
     events = [event for event in session.watch.unseen() if event.kind != "navigation" and not _is_hidden(event, visit)]
     if events:
         data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
         lines += _event_lines(events, tab, {one.name: one.route.bound_for or one.url for one in session.tabs})
+
+
+def _add_place(tab: Tab, lines: list[str], data: dict[str, Any]) -> None:
+    """Where the tab is now, and if what is there could not be loaded, why."""
+    why = unreached.why(tab)
+    is_missed = bool(why) and tab.document.loader_id != tab.told_missed
+    if tab.url == tab.told_url and not is_missed:
+        return
+    data["url"] = tab.url
+    said, place = "\n".join(lines), plain_url(tab.url, 300)
+    if is_missed and why not in said:
+        data["not_loaded"] = why
+        lines.append(f"now at {place}, which could not be loaded: {why}")
+    elif place not in said:
+        lines.append(f"now at {place} {quoted(tab.title)}")
+    tab.place_told()
 
 
 def _is_hidden(event: Event, visit: Visit) -> bool:

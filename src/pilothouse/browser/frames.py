@@ -24,6 +24,7 @@ class Frame:
         self.parent = parent
         self.channel = channel
         self.url = ""
+        self.unreachable = ""  # the address that could not be loaded
         self.name = ""
         self.loader_id = ""
         self.origin = ""  # that its document acts as, if it is one of the web
@@ -164,7 +165,8 @@ class Frames:
             self._by_id = {one.id: one for one in self if one is frame or (back and self._has_come(one))}
         frame.parent = info.get("parentId", frame.parent)
         frame.url = address(info) + info.get("urlFragment", "")
-        if not info.get("unreachableUrl"):
+        frame.unreachable = info.get("unreachableUrl", "")
+        if not frame.unreachable:
             self.on_visit(frame.url)
         frame.name = info.get("name", "")
         frame.loader_id = info["loaderId"]

@@ -17,6 +17,7 @@ from pilothouse.browser.network import Request
 from pilothouse.browser.settle import Mark, arrived, settle
 from pilothouse.browser.stuck import STUCK_S, free, open_up
 from pilothouse.browser.tab import MAX_TITLE, Document, Tab
+from pilothouse.browser.unreached import in_words
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.doing import doing
 from pilothouse.errors import Failure
@@ -31,28 +32,6 @@ MAX_URL_TOLD = 120  # while it is loading
 NO_PAGE = (204, 205)
 BLANK = "about:blank"  # what a tab of ours begins with: nobody has been there
 FRESH_S = 10.0  # for so long a page that nobody has waited for counts as the next one
-_WORDS = {
-    "net::ERR_UNSAFE_PORT": (
-        "Chrome opens no page on this port (net::ERR_UNSAFE_PORT)",
-        "let the server listen on another port",
-    ),
-    "net::ERR_INVALID_AUTH_CREDENTIALS": (
-        "the server answered 401: it asks for a user name and a password",
-        "put both into the address, before the host: user, a colon, password, an @",
-    ),
-    "net::ERR_CACHE_MISS": (
-        "a form brought this page, and the browser would have to send it again (net::ERR_CACHE_MISS)",
-        "navigate to its address, or send the form anew",
-    ),
-    "net::ERR_INTERNET_DISCONNECTED": (
-        "the tab is offline (net::ERR_INTERNET_DISCONNECTED)",
-        "emulate with offline=false brings it back, if this session took it off",
-    ),
-    "net::ERR_TOO_MANY_REDIRECTS": (
-        "the server redirects without end (net::ERR_TOO_MANY_REDIRECTS)",
-        "cookies of an earlier visit may be the reason: try a new session",
-    ),
-}
 _TRANSIENT = {
     "net::ERR_CONNECTION_RESET",
     "net::ERR_CONNECTION_CLOSED",
@@ -310,7 +289,7 @@ def _failed(tab: Tab, url: str, error: str, request: Request | None, again: str 
     if why and tab.denies(last):
         advice = "go to an address that is allowed, or ask for a session that may go there"
         return Failure("denied", f"{shown}: {why}", details=details, suggestions=[advice])
-    words, advice = _WORDS.get(error, (error, "check that the server runs and the address is right"))
+    words, advice = in_words(error, request)
     steps = [advice, *(["the tab shows the browser's error page now"] if tab.document.unreachable else [])]
     return Failure("navigation_failed", f"{shown}: {why or words}{again}", details=details, suggestions=steps)
 

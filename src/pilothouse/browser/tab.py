@@ -97,6 +97,7 @@ class Tab:
         self.mark: settle.Mark | None = None
         self.seen = Seen()
         self.told_url = ""
+        self.told_missed = ""  # the last document that could not be loaded
         self.own_guise: Guise = PLAIN  # what its session was opened with
         self.guise: Guise = PLAIN
         self._home = home
@@ -172,6 +173,11 @@ class Tab:
         """From the beginning: what `reset` goes back to."""
         self.own_guise = self.guise = guise
         put_on(self.channel, guise, over=NOTHING, kind="tab")
+
+    def place_told(self) -> None:
+        """The caller knows where it is, and whether what is there could be loaded."""
+        self.told_url = self.url
+        self.told_missed = self.document.loader_id if self.document.unreachable else ""
 
     def acted(self, began_at: float) -> None:
         """The caller did something: what came before that is not what they wait for next."""
@@ -556,8 +562,10 @@ class Tab:
             self._home.report("file_chooser", self, "the page asks for a file: call upload_file")
 
     def _script_failed(self, line: Line) -> None:
-        """A missing icon is no news, nor is what a rule of the session's own has blocked."""
-        if line.source == "network" and (line.url.endswith("/favicon.ico") or "ERR_BLOCKED_BY_CLIENT" in line.text):
+        """A missing icon is no news, nor is what a rule of the session's own has blocked. That a page could not be
+        loaded is told with its address; the browser's own page about it complains late."""
+        blocked, missed = "ERR_BLOCKED_BY_CLIENT" in line.text, line.url.startswith("chrome-error:")
+        if line.source == "network" and (blocked or missed or line.url.endswith("/favicon.ico")):
             return
         where = f" ({line.url})" if line.source == "network" else ""
         text = line.text.partition("\n")[0][:300]

@@ -84,7 +84,7 @@ async def get_page_state(
     options = snapshot.Options(scope, full, interactive, depth, budget or tab.terms.snapshot_budget, page, diff)
     seen = await snapshot.take(tab, options)
     text = "(nothing has changed)" if seen.unchanged else seen.text
-    tab.told_url = tab.url
+    tab.place_told()
     state = State(seen.url, seen.title, text, seen.truncated)
     return Result(text, state) if seen.unchanged else Result("", state, page=text)
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser import navigate as way
+from pilothouse.browser import unreached
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
 from pilothouse.doing import doing
@@ -29,6 +30,8 @@ class One(Showing, omit_defaults=True):
 
 
 def _place(one: Tab | way.Arrival) -> str:
+    if isinstance(one, Tab) and (why := unreached.why(one)):
+        return f"{plain_url(one.url)}, which could not be loaded: {why}"
     return f"{plain_url(one.url)} {quoted(one.title)}"
 
 
@@ -99,7 +102,7 @@ async def switch_tab(session: Session, tab: str, snapshot: Want = None) -> Resul
     if not chosen.title:  # it was not to be told when it came
         with contextlib.suppress(Failure):
             await chosen.learn_title()
-    chosen.told_url = chosen.url
+    chosen.place_told()
     result = Result(f"{chosen.name}: {_place(chosen)}", One(chosen.name, chosen.url, chosen.title))
     return await shown(chosen, result, snapshot)
 

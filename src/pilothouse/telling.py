@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser import unreached
+from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab, taken
 from pilothouse.browser.watch import Event
 from pilothouse.call import Answer, Visit
@@ -80,7 +81,7 @@ def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
     events = [event for event in session.watch.unseen() if event.kind != "navigation" and not _is_hidden(event, visit)]
     if events:
         data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
-        lines += _event_lines(events, tab, {one.name: one.route.bound_for or one.url for one in session.tabs})
+        lines += _event_lines(events, tab, session)
 
 
 def _add_place(tab: Tab, lines: list[str], data: dict[str, Any]) -> None:
@@ -183,11 +184,11 @@ def _near(failure: Failure) -> list[str]:
     return [what, *candidates] if candidates else []
 
 
-def _event_lines(events: list[Event], tab: Tab | None, urls: dict[str, str]) -> list[str]:
+def _event_lines(events: list[Event], tab: Tab | None, session: Session) -> list[str]:
     """The newest, each once with how often it happened; the others are counted."""
     often: dict[str, int] = {}
     for event in events:
-        line = _event_line(event, tab, urls)
+        line = _event_line(event, tab, session)
         often[line] = often.pop(line, 0) + event.count
     lines = [f"{line} x{count}" if count > 1 else line for line, count in often.items()]
     if left := sum(list(often.values())[:-EVENTS_SHOWN]):
@@ -195,12 +196,16 @@ def _event_lines(events: list[Event], tab: Tab | None, urls: dict[str, str]) -> 
     return lines
 
 
-def _event_line(event: Event, tab: Tab | None, urls: dict[str, str]) -> str:
+def _event_line(event: Event, tab: Tab | None, session: Session) -> str:
     where = f" in {event.tab}" if tab and event.tab not in ("", tab.name) and event.kind != "tab_opened" else ""
     said = quoted(event.text, EVENT_CHARS) if event.kind == "console_error" else event.text
     line = f"{event.kind.replace('_', ' ')}{where}: {said}"
     if event.kind == "dialog":
         return f"{line} (answer with handle_dialog)"
-    if event.kind == "tab_opened" and event.tab in urls:
-        return f"{line}: {plain_url(urls[event.tab]) or 'still empty'}"
+    opened = next((one for one in session.tabs if one.name == event.tab), None)
+    if event.kind == "tab_opened" and opened:
+        url = opened.route.bound_for or opened.url
+        current = session.current
+        stays = f" ({current.name} stays current)" if current and current is not opened else ""
+        return f"{line}{stays}: {'still empty' if url == 'about:blank' else plain_url(url)}"
     return line

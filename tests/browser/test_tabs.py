@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,28 @@ async def test_a_tab_that_the_page_opens(agent: Agent, site: PageServer, opener:
 async def test_the_click_itself_tells_of_the_tab(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("popup.html"))
     assert "t2" in await agent.text("click", target="text=Open window")
+
+
+@promise("C10", "B07")
+@pytest.mark.parametrize("how", [{"modifiers": ["Control"]}, {"modifiers": ["Shift"]}, {"button": "middle"}])
+async def test_a_tab_that_the_way_of_clicking_opens(agent: Agent, site: PageServer, how: dict[str, Any]) -> None:
+    """The browser does not say who opened it, and may show its page before we are there."""
+    await agent.call("navigate", url=site.inline("<a id=x href=/small.html>Go</a>"))
+    assert "\ntab opened: t2 opened by t1 (t1 stays current): " in await agent.text("click", target="#x", **how)
+    opened = await agent.call("wait_for_new_tab")
+    assert (opened["tab"], opened["url"], opened["title"]) == ("t2", site.url("small.html"), "Small")
+    assert f'  t2 {site.url("small.html")} "Small"' in await agent.text("list_tabs")
+    assert "Small page" in await agent.text("get_page_state", tab="t2")
+
+
+@promise("B07")
+async def test_a_tab_of_ours_is_nobody_else_s(agent: Agent, site: PageServer) -> None:
+    """Also after a click whose tab has not come: one that the page itself prevented."""
+    page = "<a id=x href=/small.html onclick='event.preventDefault()'>Go</a>"
+    await agent.call("navigate", url=site.inline(page))
+    await agent.call("click", target="#x", modifiers=["Control"])
+    assert await agent.text("new_tab") == "opened t2"
+    await fails(agent, "timeout", "wait_for_new_tab", timeout_ms=50)
 
 
 @promise("C10", "B12")

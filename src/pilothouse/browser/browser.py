@@ -133,6 +133,7 @@ class Context:
         return next(iter(self.tabs), None)
 
     async def open_tab(self, url: str = "about:blank", *, background: bool = True) -> Tab:
+        self.browser.opener({"openerId": "", "browserContextId": self.id})  # none: what comes now is ours
         reply = await self.browser.root.send(
             "Target.createTarget", url=url, browserContextId=self.id, background=background, timeout=OPEN_TIMEOUT_S
         )
@@ -246,6 +247,8 @@ class Context:
         tab = Tab(self, target["targetId"], channel, opener=opener, source=source)
         self.dress(tab)
         tab.run()
+        if opener and self.from_birth:
+            tab.learn_document()
         self._tabs[tab.target_id] = tab
         if self.hides:  # a page's own new tab comes in front of the one that opened it
             for one in self.tabs if len(self._tabs) == 2 else [tab]:
@@ -368,6 +371,8 @@ class Browser:
 
     def _attached(self, params: dict[str, Any]) -> None:
         target = params["targetInfo"]
+        if target["type"] == "page":
+            target = target | {"openerId": self.opener(target)}
         channel = self.connection.channel(params["sessionId"])
         context = self._home_of(target)
         if target["type"] != "page" or context is None:
@@ -378,6 +383,16 @@ class Browser:
             return
         self._targets[channel.id] = (context, target["targetId"])
         context.attached(target, channel)
+
+    def opener(self, target: dict[str, Any]) -> str:
+        """Who opened a tab. One that came of a Ctrl-, Shift- or middle-click does not say so; its page has said that it
+        wants one, just before (M). Whoever is not asked now has got what they wanted."""
+        tabs = [tab for one in self._contexts.values() if one.id == target.get("browserContextId") for tab in one.tabs]
+        said = target.get("openerId", "")
+        asking = [tab for tab in tabs if (tab.target_id == said if said else tab.route.opens)]
+        for tab in asking:
+            tab.route.opened()
+        return said or next((tab.target_id for tab in asking), "")
 
     def _detached(self, params: dict[str, Any]) -> None:
         context, target_id = self._targets.pop(params["sessionId"], (None, ""))

@@ -13,6 +13,7 @@ from pilothouse.browser.signal import Signal
 from pilothouse.cdp.connection import Channel
 
 REMEMBERED = 20
+OPENS_S = 5.0  # for so long a page that has asked for a new tab may be who opened the next one
 
 
 class Route:
@@ -22,6 +23,7 @@ class Route:
         self.moves = 0  # navigations within a document
         self.strayed_at = 0.0  # when the tab went somewhere since the last action and nobody was told; 0: it did not
         self.loaders: deque[str] = deque(maxlen=REMEMBERED)  # of the documents that have come, the newest last
+        self._opened_at = 0.0  # when the page has asked for a new tab or window that has not come
         self._begun: deque[tuple[str, str]] = deque(maxlen=REMEMBERED)  # each with the document that it began in
         self._target_id = target_id
         self._network = network
@@ -53,6 +55,15 @@ class Route:
         self.navigating = value
         self.bound_for = self.bound_for if value else ""
         self._signal.stir()
+
+    @property
+    def opens(self) -> bool:
+        """Whether a tab that comes now may be the one that the page has asked for."""
+        return bool(self._opened_at) and asyncio.get_running_loop().time() - self._opened_at < OPENS_S
+
+    def opened(self) -> None:
+        """It has come, or whatever comes now is another one."""
+        self._opened_at = 0.0
 
     def forget_begun(self) -> None:
         """After a time in which nobody listened."""
@@ -91,7 +102,9 @@ class Route:
         return self.last_begun if request and not request.done else ""
 
     def _requested(self, params: dict[str, Any]) -> None:
-        if params["frameId"] == self._target_id and params["disposition"] == "currentTab":
+        if params["disposition"] in ("newTab", "newWindow"):
+            self._opened_at = asyncio.get_running_loop().time()
+        elif params["frameId"] == self._target_id and params["disposition"] == "currentTab":
             self.set_navigating(True)
 
     def _started(self, params: dict[str, Any]) -> None:

@@ -195,6 +195,10 @@ class SharedBrowser(ProfileBrowser):
         else:
             super()._attached(params)
 
+    def opener(self, target: dict[str, Any]) -> str:
+        """Chrome tells extensions who opened a tab; all others are the person's."""
+        return target.get("openerId", "")
+
     def _detached(self, params: dict[str, Any]) -> None:
         """A tab that is shared no more is not closed, and whoever worked in it hears why."""
         seat, target_id = self._targets.get(params["sessionId"], (None, ""))

@@ -496,6 +496,25 @@ class Tab:
         if not reply.cancelled() and not reply.exception():
             self.frames.merge(self.channel, reply.result()["frameTree"])
 
+    def learn_document(self) -> None:
+        """The browser does not hold every tab of a page's until we are there: what came before is never told (M)."""
+        self.channel.post("Page.getFrameTree").add_done_callback(self._document_told)
+
+    def _document_told(self, reply: asyncio.Future[dict[str, Any]]) -> None:
+        if reply.cancelled() or reply.exception() or self.document.loader_id:
+            return
+        tree = reply.result()["frameTree"]
+        if address(tree["frame"]) != self.document.url:
+            title = self.title  # that has been told meanwhile
+            self._navigated(tree)
+            self.title = title
+            self._frames_told(reply)
+            self.channel.post("Runtime.evaluate", expression="document.readyState").add_done_callback(self._state_told)
+
+    def _state_told(self, reply: asyncio.Future[dict[str, Any]]) -> None:
+        if not reply.cancelled() and not reply.exception():
+            self.reached(str(reply.result()["result"].get("value", "")))
+
     def take_stock(self, tree: dict[str, Any]) -> None:
         """The document that is there, after a time in which nobody listened."""
         self.route.forget_begun()

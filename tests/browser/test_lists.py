@@ -70,6 +70,57 @@ async def test_what_is_not_offered(agent: Agent, site: PageServer) -> None:
     assert await agent.js("picked") == {}
 
 
+OPTIONS = "<div role=option onclick='window.hit = this.textContent; field.ariaExpanded = false'>Red</div>"
+OPENER = "<span id=field role=combobox tabindex=0 aria-label=Colour aria-expanded={}>White</span>"
+TOGGLES = """<div id=list hidden>{}</div><script>field.onclick = () => {{
+    list.hidden = !list.hidden; field.ariaExpanded = !list.hidden }}; if ({}) list.hidden = false</script>"""
+ELSEWHERE = """<nav role=menu><div role=menuitem onclick="window.hit = 'nav'">Red</div></nav>
+    <button onclick="window.hit = 'button'">Red</button><p onclick="window.hit = 'text'"><b>Red</b></p>"""
+
+
+@promise("C08")
+@pytest.mark.parametrize("tool", ["select_option", "fill_form"])
+@pytest.mark.parametrize(
+    "opener",
+    [
+        "<div id=field role=listbox aria-label=Colour tabindex=0>none yet</div>",
+        OPENER.format("true"),
+        OPENER.format("true aria-controls=later"),
+        OPENER.format("true aria-controls=page"),
+    ],
+    ids=["an empty listbox", "open", "its list is not there", "it names what it is in"],
+)
+async def test_nothing_but_the_list_is_chosen_from(agent: Agent, site: PageServer, tool: str, opener: str) -> None:
+    """Of what was in sight before, nobody knows that it belongs to a list."""
+    await agent.call("navigate", url=site.inline(f"<div id=page>{opener}{ELSEWHERE}</div>"))
+    fields = [{"target": "#field", "value": "Red"}]
+    args = {"target": "#field", "values": ["Red"]} if tool == "select_option" else {"fields": fields}
+    await fails(agent, "not_found", tool, **args)
+    assert await agent.js("window.hit ?? ''") == ""
+
+
+@pytest.mark.parametrize("options", [OPTIONS, OPTIONS.replace("role=option", "")], ids=["options", "no roles"])
+@pytest.mark.parametrize("names", ["", " aria-controls=list"])
+async def test_a_list_that_is_open_already(agent: Agent, site: PageServer, options: str, names: str) -> None:
+    """One that names no list is closed and opened anew, and what comes then is its list."""
+    page = ELSEWHERE + OPENER.format("true" + names) + TOGGLES.format(options, "true")
+    await agent.call("navigate", url=site.inline(page))
+    said = await agent.text("select_option", target="#field", values=["Red"])
+    assert 'is now "Red"' in said
+    assert await agent.js("window.hit") == "Red"
+
+
+async def test_what_is_chosen_beside_it_stays_chosen(agent: Agent, site: PageServer) -> None:
+    """What a choice opens is no part of the list it was made in."""
+    page = """<button id=more aria-haspopup=menu aria-expanded=false onclick="list.hidden = false; this.ariaExpanded = true"
+        >More</button><div id=list role=menu hidden><div role=menuitem onclick="list.hidden = true; columns.hidden = false"
+        >Columns</div></div><div id=columns role=menu hidden><div role=menuitemcheckbox aria-checked=true
+        onclick="window.hit = 1">Size</div></div>"""
+    await agent.call("navigate", url=site.inline(page))
+    await agent.call("select_option", target="#more", values=["Columns"])
+    assert await agent.js("[columns.hidden, window.hit ?? 0]") == [False, 0]
+
+
 @promise("C08")
 @pytest.mark.parametrize("tool", ["select_option", "fill_form"])
 async def test_what_is_no_list_is_not_pressed(agent: Agent, site: PageServer, tool: str) -> None:

@@ -28,11 +28,28 @@ async def keeper(element: Element) -> tuple[Element, dict[str, Any]]:
 
 async def choose(tab: Tab, element: Element, told: dict[str, Any], wanted: list[str]) -> list[str]:
     """Choose these options, and of a list that takes several no others; what they are called."""
+    if told["open"] and not told["known"]:
+        told = await _closed(tab, element)
     if not told["open"]:
         await _press(tab, element)
     chosen = [await _choose_one(tab, element, told, one) for one in wanted]
     await _drop_others(tab, element, chosen)
     return chosen
+
+
+async def _closed(tab: Tab, element: Element) -> dict[str, Any]:
+    """Of what is in sight nobody can tell what belongs to an open list that does not name it: what comes when it is
+    opened anew does."""
+    await _press(tab, element)
+    told = await element.world.call("keepsList", element.local, timeout=hand.CHECK_TIMEOUT_S)
+    hand.raise_if_unfit(element, told)
+    if told["open"]:
+        raise Failure(
+            "not_found",
+            f"{element.ref} is open already, and does not say where its options are",
+            suggestions=["close it (press_key Escape) and repeat the call", "or click the option itself"],
+        )
+    return told
 
 
 async def _choose_one(tab: Tab, element: Element, told: dict[str, Any], wanted: str) -> str:
@@ -42,7 +59,7 @@ async def _choose_one(tab: Tab, element: Element, told: dict[str, Any], wanted: 
         found = await _look_for(element, wanted, FETCHED_MS)
     if not found["ref"]:
         await _close(tab, element)
-        raise _missing(element, wanted, found)
+        raise _missing(element, wanted, found, opened=not told["open"])
     if found["off"]:
         await _close(tab, element)
         raise Failure("not_actionable", f"the option {wanted!r} is disabled")
@@ -68,9 +85,12 @@ async def _write(tab: Tab, element: Element, text: str) -> None:
 
 async def _drop_others(tab: Tab, element: Element, wanted: list[str]) -> None:
     now = await hand.told_after(element.world, "chosenIn", element.local, otherwise={})
+    chosen = now.get("chosen", [])
     if now.get("many"):
-        for one in now["chosen"]:
-            if one["name"] not in wanted:
+        # A list in which they are not is another one, as a menu that the choice has opened.
+        its_own = set(wanted) <= {one["name"] for one in chosen}
+        for one in chosen:
+            if its_own and one["name"] not in wanted:
                 await _press(tab, _other(element, one["ref"]))
         await _close(tab, element)
 
@@ -94,8 +114,8 @@ def _other(element: Element, local: int) -> Element:
     return msgspec.structs.replace(element, local=local, seal="", spot=None)
 
 
-def _missing(element: Element, wanted: str, found: dict[str, Any]) -> Failure:
-    if not found["total"]:
+def _missing(element: Element, wanted: str, found: dict[str, Any], *, opened: bool) -> Failure:
+    if opened and not found["total"]:
         return Failure(
             "not_found",
             f"{element.ref} has opened nothing to choose {wanted!r} from",

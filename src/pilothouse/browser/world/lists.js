@@ -3,9 +3,12 @@
 
 const CHOICES = "[role=option],[role=menuitemradio],[role=menuitemcheckbox],[role=menuitem],[role=treeitem]";
 const POPUPS = /^(listbox|menu|tree|grid|true)$/;
-const opensList = (el) => /^(combobox|listbox)$/.test(roleOf(el)) || POPUPS.test(attr(el, "aria-haspopup") || "");
+// One that has a value of its own, which a menu has not: its items do something.
+const holdsValue = (el) => /^(combobox|listbox)$/.test(roleOf(el)) || attr(el, "aria-haspopup") === "listbox";
+const opensList = (el) => holdsValue(el) || POPUPS.test(attr(el, "aria-haspopup") || "");
+const isOpen = (el) => attr(el, "aria-expanded") === "true";
 const isChosen = (el) => attr(el, "aria-selected") === "true" || checkedState(el, roleOf(el)) === "checked";
-let stoodBefore = new WeakSet();
+let stoodBefore = null;  // what was in sight before we opened the list; null if we have not opened it
 
 // Who opens the list: the element itself, or the one in it that says so.
 function keeperOf(el) {
@@ -14,19 +17,26 @@ function keeperOf(el) {
   return inside.length === 1 ? inside[0] : el;
 }
 const choicesIn = (root) => [...queryIn(root, CHOICES)].filter(isVisible);
-// Those in itself, in the list that it names, or that have come into sight since it was opened.
+// Where its choices are if it says so: in itself, or in the lists that it names.
+function listsOf(keeper) {
+  const ids = `${attr(keeper, "aria-controls") || ""} ${attr(keeper, "aria-owns") || ""}`.split(/\s+/).filter(Boolean);
+  const named = ids.map((id) => byId(keeper, id)).filter((el) => el && !composedContains(el, keeper));
+  return roleOf(keeper) === "listbox" ? [keeper, ...named] : named;
+}
+const hasCome = (el) => stoodBefore && !stoodBefore.has(el) && isVisible(el);
+// Those in itself, in the lists that it names, or that have come into sight since we opened it. Of one that was open
+// already nobody can tell which others are its own.
 function choicesOf(keeper) {
   const own = choicesIn(keeper);
   if (own.length) return own;
-  const ids = `${attr(keeper, "aria-controls") || ""} ${attr(keeper, "aria-owns") || ""}`.split(/\s+/).filter(Boolean);
-  const named = ids.map((id) => byId(keeper, id)).filter(Boolean).flatMap(choicesIn);
-  if (named.length) return named;
-  return [...everyElement()].filter((el) => matches(el, CHOICES) && !stoodBefore.has(el) && isVisible(el));
+  const named = listsOf(keeper).flatMap(choicesIn);
+  return named.length || !stoodBefore ? named : [...everyElement()].filter((el) => matches(el, CHOICES) && hasCome(el));
 }
-// A list without roles: what came into sight since it was opened and says just this.
-function newlySaid(want) {
-  const holders = smallestWith((text) => clean(text).includes(want));
-  return holders.filter((el) => clean(textContentOf(el)) === want && !stoodBefore.has(el) && isVisible(el));
+// A list without roles: what is in it, or came into sight since we opened it, and says just this.
+function saidIn(keeper, want) {
+  const lists = listsOf(keeper);
+  const holders = lists.length || stoodBefore ? smallestWith((text) => clean(text).includes(want)) : [];
+  return holders.find((el) => clean(textContentOf(el)) === want && (hasCome(el) || (isVisible(el) && lists.some((one) => one !== el && composedContains(one, el)))));
 }
 
 ph.keepsList = (n, { seal = "" } = {}) => {
@@ -34,11 +44,11 @@ ph.keepsList = (n, { seal = "" } = {}) => {
   if (found.fail) return found;
   if (seal && !isAsJudged(seal, fillSights(found.el))) return { fail: "changed", ...named(found.el) };
   const el = keeperOf(found.el);
-  const open = roleOf(el) === "listbox" || attr(el, "aria-expanded") === "true";
-  stoodBefore = new WeakSet(open ? [] : [...everyElement()].filter(isVisible));
+  const open = isOpen(el) || (roleOf(el) === "listbox" && attr(el, "aria-expanded") !== "false");
+  stoodBefore = open ? null : new WeakSet([...everyElement()].filter(isVisible));
   return {
     ref: refs.of(el), twin: found.twin, fail: isOff(el) ? "disabled" : undefined, opens: opensList(el), writes: kindOf(el) === "text",
-    open, ...named(el),
+    holds: holdsValue(el), open, known: listsOf(el).length > 0 || choicesIn(el).length > 0, ...named(el),
   };
 };
 // The option that is called so, as soon as it is there; and all that could be chosen instead.
@@ -52,7 +62,7 @@ ph.choiceIn = async (n, wanted, waitMs) => {
     let at = all.findIndex((el) => attr(el, "data-value") === wanted || attr(el, "value") === wanted);
     if (at < 0) at = called.indexOf(want);
     if (at < 0) at = called.findIndex((name) => name.toLowerCase() === low);
-    const el = at >= 0 ? all[at] : all.length ? null : newlySaid(want)[0];
+    const el = at >= 0 ? all[at] : all.length ? null : saidIn(keeper, want);
     if (el) return { ref: refs.of(el), name: called[at] || want, chosen: isChosen(el), off: isOff(el) };
     if (performance.now() >= end) return { ref: 0, options: called.slice(0, 50), total: called.length };
     await nextChange(Math.min(100, end - performance.now()));
@@ -64,5 +74,5 @@ ph.chosenIn = (n) => {
   if (!el || !connectedOf(el)) return { many: false, chosen: [], open: false };
   const all = choicesOf(el);
   const many = all.some((one) => roleOf(one) === "menuitemcheckbox" || closestComposed(one, (up) => attr(up, "aria-multiselectable") === "true"));
-  return { many, chosen: all.filter(isChosen).map((one) => ({ ref: refs.of(one), name: clean(nameOf(one) || textContentOf(one)) })), open: attr(el, "aria-expanded") === "true" };
+  return { many, chosen: all.filter(isChosen).map((one) => ({ ref: refs.of(one), name: clean(nameOf(one) || textContentOf(one)) })), open: isOpen(el) };
 };

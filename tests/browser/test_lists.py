@@ -122,6 +122,30 @@ async def test_what_is_chosen_beside_it_stays_chosen(agent: Agent, site: PageSer
 
 
 @promise("C08")
+@pytest.mark.parametrize("popup", ["menu", "true", "tree", "grid"])
+@pytest.mark.parametrize("tool", ["type_text", "fill_form"])
+async def test_a_text_presses_nothing_in_a_menu(agent: Agent, site: PageServer, tool: str, popup: str) -> None:
+    page = f"""<button id=field aria-haspopup={popup} aria-expanded=false onclick="list.hidden = false">Actions</button>
+        <div id=list role=menu hidden><div role=menuitem onclick="window.hit = 1">Delete</div></div>"""
+    await agent.call("navigate", url=site.inline(page))
+    fields = [{"target": "#field", "value": "Delete"}]
+    args = {"target": "#field", "text": "Delete"} if tool == "type_text" else {"fields": fields}
+    failure = await fails(agent, "not_actionable", tool, **args)
+    assert failure.details["reason"] == "not_editable"
+    assert await agent.js("[list.hidden, window.hit ?? 0]") == [True, 0]
+
+
+@promise("C07")
+async def test_a_text_for_a_list_is_chosen_in_it(agent: Agent, site: PageServer) -> None:
+    await opened(agent, site)
+    assert 'chose "Green" in combobox "Colour"' in await agent.text("type_text", target="#colour", text="green")
+    assert 'chose "Small" in button "Medium"' in await agent.text("type_text", target="#size", text="Small")
+    colour = ref_in(await look(agent), 'combobox "Colour"')
+    assert 'chose "Blue" in combobox "Colour"' in await agent.text("type_ref", ref=colour, text="Blue")
+    assert await agent.js("picked") == {"colour": "Blue", "size": "Small"}
+
+
+@promise("C08")
 @pytest.mark.parametrize("tool", ["select_option", "fill_form"])
 async def test_what_is_no_list_is_not_pressed(agent: Agent, site: PageServer, tool: str) -> None:
     await agent.call("navigate", url=site.inline("<a href=/elsewhere>Elsewhere</a>"))

@@ -36,6 +36,7 @@ class Filled(msgspec.Struct, frozen=True):
     role: str
     name: str
     note: str = ""
+    chosen: str = ""  # of a list, where nothing was typed
 
 
 async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) -> Filled:
@@ -43,8 +44,9 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
     if name := confide.named(tab, value):
         return await _confide(tab, element, name, clear)
     field = await _entered(element, value, clear)
-    if field.get("fail") == "not_editable" and (drawn := await _from_list(tab, element, [value])):
-        return drawn[0]
+    if field.get("fail") == "not_editable" and (drawn := await _from_list(tab, element, [value], menus=False)):
+        filled, chosen = drawn
+        return msgspec.structs.replace(filled, chosen=chosen[0])
     hand.raise_if_unfit(element, field)
     mark = Mark(tab, element.frame)
     notes = [hand.note_of(element, field)]
@@ -110,10 +112,12 @@ async def choose(tab: Tab, element: Element, values: list[str]) -> tuple[Filled,
     return Filled(field["role"], field["name"], hand.note_of(element, field)), chosen
 
 
-async def _from_list(tab: Tab, element: Element, values: list[str]) -> tuple[Filled, list[str]] | None:
-    """None if it does not say that it opens a list."""
+async def _from_list(
+    tab: Tab, element: Element, values: list[str], *, menus: bool = True
+) -> tuple[Filled, list[str]] | None:
+    """None if it does not say that it opens a list; without `menus`, one that has a value."""
     keeper, told = await lists.keeper(element)
-    if not told["opens"]:
+    if not told["opens"] or not (menus or told["holds"]):
         return None
     chosen = await lists.choose(tab, keeper, told, values)
     notes = [hand.note_of(element, told)]

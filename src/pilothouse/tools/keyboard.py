@@ -12,7 +12,7 @@ from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from pilothouse.result import Result
 from pilothouse.tool import Access, Target, TimeoutMs, tool
-from pilothouse.tools.outcome import Acted, Want, acted, called
+from pilothouse.tools.outcome import Acted, Want, acted, typed
 
 
 @tool(Access.WRITE, core=True, example={"target": "#name", "text": "Ada"}, aliases=("browser.type",))
@@ -27,7 +27,7 @@ async def type_text(
     """Type into a field, replacing its text unless clear is false."""
     element = await locate(tab, target)
     filled = await fill(tab, element, text, clear=clear)
-    done = f"typed into {called(filled.role, filled.name)}"
+    done = typed(filled)
     if submit and not tab.dialog:
         await hand.press_key(tab, "Enter", frame=element.frame)
         done += " and pressed Enter"
@@ -54,7 +54,7 @@ async def slow_type(
 
     element = await locate(tab, target)
     filled = await typist.type_slowly(tab, element, text, delay_s=delay_ms / 1000, clear=clear)
-    done = f"typed into {called(filled.role, filled.name)}"
+    done = typed(filled)
     return await acted(tab, done, filled.note, snapshot, sends=keys.enters(text))
 
 

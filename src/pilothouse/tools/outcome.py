@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from pilothouse.browser import snapshot
+from pilothouse.browser.fill import Filled
 from pilothouse.browser.origins import origin_of
 from pilothouse.browser.settle import still_open
 from pilothouse.browser.tab import Tab
@@ -41,6 +42,12 @@ class Acted(msgspec.Struct, omit_defaults=True):
 
 def called(role: str, name: str) -> str:
     return f"{role} {quoted(name)}" if name else role
+
+
+def typed(filled: Filled) -> str:
+    """What was done to a field that was given a text."""
+    field = called(filled.role, filled.name)
+    return f"chose {quoted(filled.chosen)} in {field}" if filled.chosen else f"typed into {field}"
 
 
 async def acted(tab: Tab, done: str, note: str = "", want: Want = None, *, sends: bool = False) -> Result[Acted]:

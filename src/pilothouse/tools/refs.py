@@ -12,7 +12,7 @@ from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from pilothouse.result import Result
 from pilothouse.tool import Access, tool
-from pilothouse.tools.outcome import Acted, Want, acted, called
+from pilothouse.tools.outcome import Acted, Want, acted, called, typed
 
 Ref = Annotated[str, Meta(max_length=1000)]
 _OTHER_NAMES = {"ref_id": "ref", "target": "ref", "element": "ref", "selector": "ref"}
@@ -35,7 +35,7 @@ async def type_ref(
 ) -> Result[Acted]:
     """Type into the field of a ref."""
     filled = await fill(tab, await _element(tab, ref, "type_text"), text, clear=clear)
-    return await acted(tab, f"typed into {called(filled.role, filled.name)}", filled.note, snapshot)
+    return await acted(tab, typed(filled), filled.note, snapshot)
 
 
 @tool(Access.WRITE, example={"ref": "e1"}, synonyms=_OTHER_NAMES)

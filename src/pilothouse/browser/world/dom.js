@@ -16,7 +16,6 @@ const nextSiblingOf = getter(Node.prototype, "nextSibling");
 const textContentOf = getter(Node.prototype, "textContent");
 const connectedOf = getter(Node.prototype, "isConnected");
 const rootOf = uncurry(Node.prototype.getRootNode);
-const orderOf = uncurry(Node.prototype.compareDocumentPosition);
 const containsNode = uncurry(Node.prototype.contains);
 const dataOf = getter(CharacterData.prototype, "data");
 const tagOf = getter(Element.prototype, "localName");

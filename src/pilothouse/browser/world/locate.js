@@ -26,11 +26,15 @@ function elementsFor(target) {
   if (text === ":focus") return withFocus();
   return bySelector(text);
 }
+// What can be seen comes first; no more are looked at than are told.
 function asMatches(found) {
-  const list = [...new Set(found)];
-  const seen = list.map((el) => isVisible(el));
-  const order = [...list.keys()].sort((a, b) => seen[b] - seen[a] || a - b).slice(0, MATCHES_MAX);
-  return { matches: order.map((i) => refs.of(list[i])), total: list.length, visible: order.map((i) => seen[i]) };
+  const list = [...new Set(found)], seen = [], unseen = [];
+  for (const el of list) {
+    if (seen.length === MATCHES_MAX) break;
+    (isVisible(el) ? seen : unseen).push(el);
+  }
+  const first = [...seen, ...unseen].slice(0, MATCHES_MAX);
+  return { matches: first.map((el) => refs.of(el)), total: list.length, visible: first.map((_, i) => i < seen.length) };
 }
 
 // Those that a person would have to choose from; not of links that lead to the same place.
@@ -89,8 +93,9 @@ function byXPath(path) {
   return found;
 }
 
-function* everyElement() {
-  for (const root of [document, ...shadowRootsIn(document)]) yield* query(root, "*");
+const allRoots = () => [document, ...shadowRootsIn(document)];
+function* everyElement(roots = allRoots()) {
+  for (const root of roots) yield* query(root, "*");
 }
 
 const ROLE_TARGET = /^([a-z]+)\s*(?:\[\s*name\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\/((?:[^/\\]|\\.)+)\/([a-z]*)|([^"'/\]][^\]]*?))\s*\])?$/i;
@@ -142,9 +147,10 @@ function byText(spec) {
   const fold = (text) => (quoted ? clean(text) : clean(text).toLowerCase());
   const needle = quoted ? want : want.toLowerCase();
   const has = (text) => (quoted ? fold(text) === needle : fold(text).includes(needle));
-  const found = smallestWith((text) => fold(text).includes(needle)).filter((el) => isRendered(el) && (!quoted || has(readText(el, 2000))));
+  const roots = allRoots();
+  const found = smallestWith((text) => fold(text).includes(needle), roots).filter((el) => isRendered(el) && (!quoted || has(readText(el, 2000))));
   const named = [];
-  for (const root of [document, ...shadowRootsIn(document)]) {
+  for (const root of roots) {
     for (const el of query(root, "input,textarea,select,button,a[href],img,[aria-label],[aria-labelledby],[title],[role]")) {
       if (!isRendered(el)) continue;
       if (has(nameOf(el)) || has(attr(el, "title") || "") || has(attr(el, "placeholder") || "")) named.push(el);
@@ -153,21 +159,26 @@ function byText(spec) {
   }
   const lifted = found.map((el) => closestComposed(el, (up) => isActionable(up) && tagOf(up) !== "body") || el)
     .map((el, i) => (readText(el, 600).length > 200 + want.length ? found[i] : el));
-  const all = inOrder([...new Set([...lifted, ...named])]);
-  const acting = all.filter((el) => isActionable(el) && !(tagOf(el) === "label" && all.includes(controlOf(el))));
+  const either = new Set([...lifted, ...named]);
+  const all = [...everyElement(roots)].filter((el) => either.has(el));
+  const acting = all.filter((el) => isActionable(el) && !(tagOf(el) === "label" && either.has(controlOf(el))));
   const pool = acting.length ? acting : all;
   const exact = pool.filter((el) => fold(nameOf(el)) === needle || fold(readText(el, 2000)) === needle);
-  return (exact.length ? exact : pool).filter((el) => el === refuseOuter(el, exact.length ? exact : pool));
+  return innermost(exact.length ? exact : pool);
 }
 // An outer match that merely holds an inner one is not meant.
-const refuseOuter = (el, pool) => (pool.some((other) => other !== el && composedContains(el, other)) ? null : el);
+function innermost(list) {
+  const outer = new Set();
+  for (const el of list) for (let up = parentOf(el); up && !outer.has(up); up = parentOf(up)) outer.add(up);
+  return list.filter((el) => !outer.has(el));
+}
 
 // What elements say, as it stands in the page: neither the source of scripts nor what they hold in store. Only those that
 // have such a thing in them are read piece by piece, the inner ones first, so that each piece is read once.
 const UNSAID = "script,style,noscript,datalist";
-function saying() {
+function saying(roots) {
   const depths = new Map();
-  for (const root of [document, ...shadowRootsIn(document)]) {
+  for (const root of roots) {
     for (const el of query(root, UNSAID)) {
       const path = [];
       let up = parentNodeOf(el);
@@ -186,9 +197,9 @@ function saying() {
   return said;
 }
 // The smallest elements whose text passes; a larger one passes whenever one in it does.
-function smallestWith(test) {
-  const said = saying();
-  const shadowed = aroundShadows();
+function smallestWith(test, roots = allRoots()) {
+  const said = saying(roots);
+  const shadowed = aroundShadows(roots);
   const known = new Map();
   const holds = (el) => {
     if (!known.has(el)) known.set(el, test(said(el)));
@@ -209,16 +220,10 @@ function smallestWith(test) {
   return found;
 }
 // Elements that have a shadow root, and all that these are in.
-function aroundShadows() {
+function aroundShadows(roots) {
   const around = new Set();
-  for (const root of shadowRootsIn(document)) for (let el = root.host; el && !around.has(el); el = parentOf(el)) around.add(el);
+  for (const root of roots.slice(1)) for (let el = root.host; el && !around.has(el); el = parentOf(el)) around.add(el);
   return around;
-}
-function inOrder(list) {
-  return list.sort((a, b) => {
-    const order = orderOf(a, b);
-    return order & 4 ? -1 : order & 2 ? 1 : 0;
-  });
 }
 
 // Candidates for "not found": names, ids and classes that share letters with what was asked for.

@@ -220,6 +220,63 @@ async def test_one_of_them_in_sight_or_links_to_one_place_are_no_question(agent:
     await fails(agent, "ambiguous", "click", target="text=Help")
 
 
+DELETES = """<style>body { margin: 0 } .veil { position: fixed; inset: 0; background: #0008 }
+    .box { position: fixed; left: 20px; top: 100px; background: white; padding: 20px }</style>
+    <main><button onclick="window.hit = 'page'">Delete</button>SPACE</main>
+    FRONT<script>document.querySelector('dialog')?.showModal()</script>"""
+FRONT = "<button onclick=\"window.hit = 'front'\">Delete</button>"
+FAR = "<p style='height: 3000px'></p><button onclick=\"window.hit = 'far'\">Delete</button>"
+CLIPPED = f"<div class=box style='height: 30px; overflow: auto'><p style='height: 900px'></p>{FRONT}</div>"
+
+
+@promise("C06")
+@pytest.mark.parametrize(
+    ("front", "space"),
+    [
+        (f"<dialog>{FRONT}</dialog>", ""),
+        (f"<dialog>{FRONT}</dialog>", FAR),
+        (f"<dialog><div style='height: 60px; overflow: auto'><p style='height: 900px'></p>{FRONT}</div></dialog>", FAR),
+        (f"<div class=veil><div class=box>{FRONT}</div></div>", ""),
+        (f"<div class=veil></div><div class=box>{FRONT}</div>", ""),
+        (f"<div class=veil></div><div class=box style='top: 0; left: 0; padding-left: 90px'>{FRONT}</div>", ""),
+        (f"<div class=veil role=dialog aria-modal=true><div class=box>{FRONT}</div></div>", FAR),
+        (f"<div class=box role=dialog aria-modal=true style='top: 0; left: 0; padding-left: 90px'>{FRONT}</div>", FAR),
+        (f"<div class=box>{FRONT}</div><script>document.querySelector('main').inert = true</script>", FAR),
+        (f"<div class=veil role=dialog aria-modal=true>{CLIPPED}</div>", FAR),
+    ],
+)
+@pytest.mark.parametrize("target", ["text=Delete", 'role=button[name="Delete"]'])
+async def test_what_is_behind_a_dialog_is_no_other_choice(
+    agent: Agent, site: PageServer, target: str, front: str, space: str
+) -> None:
+    await agent.call("navigate", url=site.inline(DELETES.replace("FRONT", front).replace("SPACE", space)))
+    await agent.call("click", target=target)
+    assert await agent.js("window.hit") == "front"
+
+
+@promise("C06", "C08")
+@pytest.mark.parametrize(
+    ("front", "space"),
+    [
+        (f"<dialog>{FRONT * 2}</dialog>", ""),
+        (f"<header class=box style='inset: 0 0 auto 0'>{FRONT}</header>", ""),
+        (f"<div class=veil style='pointer-events: none'></div><div class=box>{FRONT}</div>", ""),
+        (f"<div class=veil></div><div class=box>{FRONT}</div>", FAR),
+        (f"<div class=box role=dialog aria-modal=true style='left: -900px; width: 90px'>{FRONT}</div>", FAR),
+        (f"<div class=box role=dialog aria-modal=true>{FRONT}</div>", ""),
+        ("<dialog>Sure?</dialog>", FAR),
+    ],
+    ids=["two in it", "a sticky bar", "a shade", "perhaps behind", "a drawer out of sight", "not modal", "none in it"],
+)
+async def test_what_may_be_pressed_as_well_is_another_choice(
+    agent: Agent, site: PageServer, front: str, space: str
+) -> None:
+    """A bar that covers a row now need not do so when the page is scrolled."""
+    await agent.call("navigate", url=site.inline(DELETES.replace("FRONT", front).replace("SPACE", space)))
+    await fails(agent, "ambiguous", "click", target="text=Delete")
+    assert await agent.js("window.hit ?? ''") == ""
+
+
 @promise("C06")
 @pytest.mark.parametrize(
     ("tool", "args"),

@@ -3,6 +3,7 @@
 
 const MATCHES_MAX = 10;
 const BY_MEANING = /^\s*(text|label|role)=/;
+const hitsAt = uncurry(Document.prototype.elementsFromPoint);
 const hasFocusIn = uncurry(Document.prototype.hasFocus);
 const RESERVED = /^(text|label|role|xpath)=/;
 
@@ -10,8 +11,10 @@ const RESERVED = /^(text|label|role|xpath)=/;
 ph.locate = (target, { one = false } = {}) => withNames(() => {
   refs.newMoment();
   try {
-    const found = asMatches(elementsFor(target));
-    return one && BY_MEANING.test(target) ? { ...found, rivals: rivalsIn(found) } : found;
+    const all = elementsFor(target);
+    if (!one || !BY_MEANING.test(target)) return asMatches(all);
+    const found = asMatches(inFront(all));
+    return { ...found, rivals: rivalsIn(found) };
   } catch (error) {
     return { matches: [], total: 0, visible: [], error: String((error && error.message) || error).slice(0, 200) };
   }
@@ -36,6 +39,28 @@ function asMatches(found) {
   const first = [...seen, ...unseen].slice(0, MATCHES_MAX);
   return { matches: first.map((el) => refs.of(el)), total: list.length, visible: first.map((_, i) => i < seen.length) };
 }
+
+// Where something lies over the whole page, as an open dialog, what is behind it is no choice beside what is in front.
+function inFront(list) {
+  if (list.length < 2) return list;
+  const isThere = (el) => isVisible(el) && takesPointer(el) && hasArea(inWindow(rectOf(el)));
+  const modals = allRoots().flatMap((root) => [...query(root, "dialog:modal,[aria-modal=true]")]).filter(isThere);
+  const front = list.filter((el) => !isBehind(el, modals));
+  return front.some(isVisible) ? front : list;
+}
+// Of what a page merely calls modal, and of boxes drawn over the window, the pointer tells: a list may lie before them,
+// and a bar that covers a row now has the next one under it when the page is scrolled.
+function isBehind(el, modals) {
+  const within = modals.some((one) => composedContains(one, el));
+  if (closestComposed(el, (up) => hasAttr(up, "inert")) || (!within && modals.some((one) => matches(one, ":modal")))) return true;
+  const rect = rectOf(el), outside = !within && modals.length > 0;
+  if (!hasArea(inWindow(rect))) return outside;
+  const over = hitsAt(document, ...middle(inWindow(rect)));
+  const veil = over.slice(0, over.findIndex((hit) => reaches(hit, el))).some((hit) => fillsWindow(rectOf(hit)));
+  return veil || (outside && !!coverOf(el, rect));
+}
+const SCROLLBAR = 20;
+const fillsWindow = (box) => box.left <= 0 && box.top <= 0 && box.right >= innerWidth - SCROLLBAR && box.bottom >= innerHeight - SCROLLBAR;
 
 // Those that a person would have to choose from; not of links that lead to the same place.
 function rivalsIn({ matches, visible }) {

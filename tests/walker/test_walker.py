@@ -104,6 +104,45 @@ def test_rows_and_sentences_fold(chrome: Chrome, pages_site: str) -> None:
     assert 'link "Terms" e -> other.test/terms' in text
 
 
+def rows(count: int) -> str:
+    return "".join(f"<tr><td>{n}</td><td>Name {n}</td><td><button>B{n}</button></td></tr>" for n in range(count))
+
+
+def test_rows_that_are_not_drawn_are_not_counted(chrome: Chrome) -> None:
+    chrome.show(f"<table><thead><tr><th>No<th>Name<th></tr></thead><tbody>{rows(300)}</tbody></table>")
+    assert "table 300 rows" in chrome.snapshot()
+    for hide in ("row.hidden = true", "row.style.visibility = 'collapse'", "row.className = 'gone'"):
+        chrome.show(f"<style>.gone{{display:none}}</style><table><tr><th>No<th>Name<th></tr>{rows(300)}</table>")
+        chrome.page(f"document.querySelectorAll('tr').forEach((row, n) => {{ if (n && n !== 123) {hide} }})")
+        assert "table 1 row\n" in chrome.snapshot()
+        chrome.page("document.querySelectorAll('tr')[123].remove()")
+        assert "table 0 rows" in chrome.snapshot()
+
+
+def test_a_table_of_boxes_counts_its_rows(chrome: Chrome) -> None:
+    row = "<div role=row><span role=cell>One</span><span role=cell>Two</span></div>"
+    chrome.show(f"<div role=table>{row * 3}<div hidden>{row}</div></div>")
+    assert "table 3 rows" in chrome.snapshot()
+
+
+def test_what_is_left_out_counts_what_is_drawn(chrome: Chrome) -> None:
+    chrome.show(
+        "<p style='height:1500px'>Top</p><ul>"
+        + "".join(f"<li {'' if n == 7 else 'hidden'}>Item {n}" for n in range(30))
+        + "</ul>"
+    )
+    chrome.snapshot()
+    assert chrome.last["below"] == 1
+
+
+def test_a_row_that_is_not_drawn_does_not_mislead_the_search_for_the_view(chrome: Chrome) -> None:
+    chrome.show(f"<table>{rows(999)}</table>")
+    chrome.page("document.querySelectorAll('tr')[499].hidden = true; scrollTo(0, 15000)")
+    first = chrome.page("Math.ceil(scrollY / (document.body.scrollHeight / 998)) + 5")
+    assert f'"Name {first + 1}"' in chrome.snapshot()
+    assert f'"Name {first + 15}"' in chrome.snapshot()
+
+
 def test_long_runs_fold_only_by_default(chrome: Chrome) -> None:
     chrome.show(
         "<style>button{font-size:6px;padding:0;display:block;height:8px}</style>"

@@ -128,7 +128,8 @@ function boxItem(at) {
     item.ref = true;
   }
   if (role === "table" || role === "grid" || role === "treegrid") {
-    item.rows = [...queryIn(el, role === "table" ? "tr" : "tr,[role=row]")].filter((row) => rowRole(row) === "row").length;
+    // Those a reader finds: not what a filter has hidden.
+    item.rows = [...queryIn(el, tag === "table" && role === "table" ? "tr" : "tr,[role=row]")].filter((row) => rowRole(row) === "row" && isDrawn(row)).length;
   }
   return item;
 }
@@ -176,7 +177,10 @@ function asStructure(item) {
   Object.assign(item, { kind: tag === "tr" ? "row" : "entry", role: tag === "tr" ? rowRole(item.el) : "item", act: false, ref: false, soft: 0, name: "" });
   return true;
 }
-const rowRole = (el) => (tagOf(el) === "tr" && !firstIn(el, "td") && firstIn(el, "th") ? "header" : "row");
+function rowRole(el) {
+  const first = tagOf(el) === "tr" ? firstElementOf(el) : null;
+  return first && tagOf(first) !== "td" && !firstIn(el, "td") && firstIn(el, "th") ? "header" : "row";
+}
 // Keep it as one thing to press, or let it dissolve into what it holds? False: dissolve.
 function settleSoft(item, walk) {
   const inside = walk.acts - item.before - 1;

@@ -94,7 +94,15 @@ function isElsewhere(el, rect, clip, height) {
 function countIn(el) {
   const tag = tagOf(el);
   if (tag === "tr") return 1;
-  return queryIn(el, tag === "table" || tag === "tbody" ? "tr" : COUNTED).length;
+  return countDrawn(queryIn(el, tag === "table" || tag === "tbody" ? "tr" : COUNTED));
+}
+// Each is asked only if one of a few is not drawn (rows that a filter hides, a menu that is closed).
+function countDrawn(list) {
+  if (list.length <= 20) return list.length;
+  for (let i = 0; i < 8; i++) {
+    if (!isDrawn(list[(i * (list.length - 1)) / 7 | 0])) return [...list].filter(isDrawn).length;
+  }
+  return list.length;
 }
 function leaveOut(el, rect, ctx, walk) {
   let count = countIn(el) + (matches(el, COUNTED) ? 1 : 0);
@@ -181,13 +189,15 @@ function nearPart(list, ctx, walk) {
   if (rows.length < 30) return [0, list.length];
   const tops = new Map();
   const top = (k) => { let v = tops.get(k); if (v === undefined) { const r = rectOf(list[rows[k]]); tops.set(k, v = r.width || r.height ? r.top : NaN); } return v; };
+  // One that is not drawn lies where the next one does.
+  const place = (k) => { while (k < rows.length - 1 && Number.isNaN(top(k))) k++; return top(k); };
   for (let k = 0, last = -Infinity; k < rows.length; k += Math.max(1, rows.length >> 4)) {
     if (!(top(k) >= last)) return [0, list.length];
     last = top(k);
   }
   const find = (limit) => {
     let low = 0, high = rows.length;
-    while (low < high) { const mid = (low + high) >> 1; if (top(mid) < limit) low = mid + 1; else high = mid; }
+    while (low < high) { const mid = (low + high) >> 1; if (place(mid) < limit) low = mid + 1; else high = mid; }
     return low;
   };
   const first = Math.max(0, find(ctx.clip.top) - 3), end = Math.min(rows.length, find(ctx.clip.bottom) + 3);

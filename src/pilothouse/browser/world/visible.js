@@ -14,6 +14,9 @@ function isRendered(el) {
   return false;
 }
 
+const VISIBLE = { visibilityProperty: true };
+const isDrawn = (el) => checkVisible(el, VISIBLE);
+
 const middle = (box) => [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
 const inWindow = (box) => ({
   left: Math.max(box.left, 0), right: Math.min(box.right, innerWidth),
@@ -31,7 +34,7 @@ function isVisible(el) {
   if (hasBox(el)) return true;
   if (tagOf(el) === "area") return true;
   if (style.overflow !== "visible" && style.display !== "contents") return false;
-  return [...queryIn(el, "*")].slice(0, 200).some((kid) => checkVisible(kid, { visibilityProperty: true }) && hasBox(kid)) ||
+  return [...queryIn(el, "*")].slice(0, 200).some((kid) => isDrawn(kid) && hasBox(kid)) ||
     !!shadowOf(el);
 }
 

@@ -143,6 +143,52 @@ def test_a_row_that_is_not_drawn_does_not_mislead_the_search_for_the_view(chrome
     assert f'"Name {first + 15}"' in chrome.snapshot()
 
 
+STUCK = {
+    "cells of a head": (
+        "th{position:sticky;top:0}",
+        f"<table><thead><tr><th>No<th><button>Stay</button><th></tr></thead><tbody>{rows(300)}</table>",
+    ),
+    "cells of a head below a bar": (
+        "nav{position:sticky;top:0;height:60px;z-index:1}th{position:sticky;top:60px}",
+        f"<nav><a href=#x>Home</a></nav><table><tr><th>No<th><button>Stay</button><th></tr>{rows(300)}</table>",
+    ),
+    "cells of a foot": (
+        "tfoot td{position:sticky;bottom:0}",
+        f"<table>{rows(300)}<tfoot><tr><td>Sum<td>300<td><button>Stay</button></tfoot></table>",
+    ),
+    "cells in a box that scrolls": (
+        "th{position:sticky;top:0}div{height:400px;overflow:auto;margin-top:150px}",
+        f"<div class=scrolls><table><tr><th>No<th><button>Stay</button><th></tr>{rows(300)}</table></div>",
+    ),
+    "the heading of a list's part": (
+        "dt{position:sticky;top:0}",
+        "<dl><dt>One <button>Go</button>" + "<dd>Some<dd>More" * 10 + "<dt>Two <button>Stay</button>"
+        + "".join(f"<dd>Name {n}" for n in range(300)) + "</dl>",
+    ),
+    "a fixed button of what has left": (
+        "a{position:fixed;right:20px;bottom:20px;width:48px;height:48px}",
+        "".join(f"<p>Line {n}" for n in range(200)) + "<footer><p>The<p>end<a href=#top>Stay</a></footer>",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STUCK)
+def test_what_keeps_its_place_in_view_is_read_wherever_its_parents_are(chrome: Chrome, name: str) -> None:
+    style, body = STUCK[name]
+    chrome.show(f"<!doctype html><style>{style} th,dt,td{{background:white}}</style>{body}")
+    chrome.page("(document.querySelector('.scrolls') || document.scrollingElement).scrollTop = 2500")
+    assert re.search(r'(button|link) "Stay" §', chrome.snapshot())
+
+
+def test_a_row_at_the_edge_is_read_as_a_whole(chrome: Chrome) -> None:
+    chrome.show(f"<style>*{{margin:0}}td{{height:60px;vertical-align:bottom}}</style><table>{rows(300)}</table>")
+    for y in range(3000, 3120, 20):
+        chrome.page(f"scrollTo(0, {y})")
+        lines = [line for line in chrome.snapshot().splitlines() if "row:" in line]
+        assert len(lines) > 15
+        assert all(re.fullmatch(r' *row: "(\d+)" \| "Name \1" \| button "B\1" §\d+§', line) for line in lines)
+
+
 def test_long_runs_fold_only_by_default(chrome: Chrome) -> None:
     chrome.show(
         "<style>button{font-size:6px;padding:0;display:block;height:8px}</style>"

@@ -6,6 +6,7 @@ const BREAK = { kind: "break" };
 const MAX_LEVEL = 500;    // of recursion; deeper content waits in a queue, so no page overflows the stack
 const MAX_NEST = 40;      // of printed structure
 const MAX_NODES = 300000;
+const MOST_SCROLLERS = 10;  // whose edges are looked at
 const DRY_NODES = 150;
 const LONG_NAME = 140;    // a control whose content is longer is printed with its content beneath
 const LEAVES = words("input select textarea iframe frame canvas video audio progress meter img object embed");
@@ -25,10 +26,10 @@ function buildTree({ root, full, margin, dry = false }) {
   const focused = focusedElement();
   const walk = {
     full, dry, most: dry ? DRY_NODES : MAX_NODES, margin: m, screen, view, must: full ? null : hitElements(), focused, active: activeIn(focused), backdrops: new Map(),
-    above: 0, below: 0, acts: 0, nodes: 0, frames: [], hosts: [], front: [], queue: [], layers: [], tested: [], modal: modalDialog(),
+    above: 0, below: 0, acts: 0, nodes: 0, frames: [], hosts: [], front: [], queue: [], layers: [], tested: [], bars: 0, modal: modalDialog(),
   };
   const kids = [];
-  const ctx = { clip: view, outer: view, said: "", cursor: "auto", unseen: false, aria: false, scroller: null, nest: 0, tall: false, front: false, spread: 0, inside: false };
+  const ctx = { clip: view, outer: view, soft: true, said: "", cursor: "auto", unseen: false, aria: false, scroller: null, nest: 0, tall: false, front: false, spread: 0, inside: false };
   walk.queue.push([root, ctx, kids]);
   for (let i = 0; i < walk.queue.length; i++) {
     const [node, at, out] = walk.queue[i];
@@ -57,14 +58,38 @@ function isCovered({ el, at }, { layers, screen }) {
 // is elsewhere (fixed and absolute boxes, negative offsets).
 function hitElements() {
   const found = new Set();
+  const width = innerWidth, height = innerHeight;
   for (let row = 0; row < 4; row++) {
-    for (let col = 0; col < 4; col++) {
-      let el = deepHit(((col + 0.5) * innerWidth) / 4, ((row + 0.5) * innerHeight) / 4);
-      for (let i = 0; el && !found.has(el) && i < 20000; i++) { found.add(el); el = parentOf(el); }
-    }
+    for (let col = 0; col < 4; col++) addHit(((col + 0.5) * width) / 4, ((row + 0.5) * height) / 4, found);
   }
+  for (const x of [CORNER, width - CORNER]) addHit(x, height - CORNER, found);
+  const page = document.scrollingElement;
+  if (page) addBars(page, { left: 0, right: width, top: 0, bottom: height }, found);
   return found;
 }
+const CORNER = 44;      // where round buttons float
+const MOST_BARS = 4;
+function addHit(x, y, found) {
+  const hit = deepHit(x, y);
+  for (let el = hit, i = 0; el && !found.has(el) && i < 20000; i++) { found.add(el); el = parentOf(el); }
+  return hit;
+}
+// What keeps its place while things scroll past it lies along the edges, bar below bar; the row or the section that it
+// belongs to may have left.
+function addBars(el, box, found) {
+  const left = scrollTopOf(el) + clientHeightOf(el) < scrollHeightOf(el) - 1;
+  for (const x of [box.left + 24, (box.left + box.right) / 2, box.left + (box.right - box.left) / 6, box.right - (box.right - box.left) / 6]) {
+    const bar = (y) => {
+      const hit = addHit(x, y, found);
+      const one = hit && closestComposed(hit, (up) => up === el || STAYS.test(getComputedStyle(up).position));
+      return one && one !== el ? rectOf(one) : null;
+    };
+    for (let y = box.top + 2, i = 0; scrollTopOf(el) > 0 && y < box.bottom && i < MOST_BARS; i++) y = (bar(y) || FAR).bottom + 2;
+    for (let y = box.bottom - 2, i = 0; left && y > box.top && i < MOST_BARS; i++) y = (bar(y) || FAR).top - 2;
+  }
+}
+const STAYS = /^(fixed|sticky)$/;
+const FAR = { top: -1e9, bottom: 1e9 };
 function modalDialog() {
   const open = queryDoc(document, "dialog:modal");
   if (open.length) return open[open.length - 1];
@@ -89,6 +114,14 @@ function isElsewhere(el, rect, clip, height) {
     bottom: Math.max(rect.bottom, rect.top + scrollHeightOf(el)),
   };
   return outside(reach, clip);
+}
+// A table's head and foot can stay in view, or their rows, or only the cells: each is a box of its own.
+const KEPT = words("thead tfoot");
+const lastElementOf = getter(Element.prototype, "lastElementChild");
+function mayKeep(el, tag, ctx) {
+  if (KEPT.has(tag)) return true;
+  if (tag !== "tr" || !ctx.el || !KEPT.has(tagOf(ctx.el))) return false;
+  return [firstElementOf(el), lastElementOf(el)].some((cell) => cell && !outside(rectOf(cell), ctx.clip));
 }
 // About as many as there would be lines: a row is one, whatever is in it.
 function countIn(el) {
@@ -134,7 +167,7 @@ function visitElement(el, tag, ctx, out, level, walk) {
   let rect = null;
   if (!walk.full && !ctx.inside && tag !== "body" && tag !== "html") {
     rect = rectOf(el);
-    if (rect.width > 0 && rect.height > 0 && tag !== "thead" && !walk.must.has(el) && isElsewhere(el, rect, ctx.clip, walk.screen.bottom)) {
+    if (rect.width > 0 && rect.height > 0 && !mayKeep(el, tag, ctx) && !walk.must.has(el) && isElsewhere(el, rect, ctx.clip, walk.screen.bottom)) {
       const lost = rect.right + scrollX <= 0 || rect.bottom + scrollY <= 0;
       if (!lost || ctx.scroller) { leaveOut(el, rect, ctx, walk); return; }
     }
@@ -215,23 +248,31 @@ function insideOf(el, tag, style, display, plain, rect, ctx, walk) {
   const cursor = style.cursor;
   const height = walk.screen.bottom;
   const page = tag === "body" || tag === "html";
-  let clip = ctx.clip, outer = ctx.outer, scroller = ctx.scroller, inside = ctx.inside, scrolls = false;
+  let clip = ctx.clip, outer = ctx.outer, scroller = ctx.scroller, inside = ctx.inside, scrolls = false, soft = ctx.soft;
   if (position !== "static" || (overflow !== "visible" && !page)) rect = rect || rectOf(el);
   const sized = rect !== null && rect.width > 0 && rect.height > 0;
-  if (position === "fixed") { clip = outer = walk.view; scroller = null; }
+  if (position === "fixed") { clip = outer = walk.view; scroller = null; soft = true; }
   else if (position === "absolute") clip = ctx.outer;
   if (position !== "static" && sized) walk.layers.push([el, rect]);
   if (overflow !== "visible" && !page && sized) {
     scrolls = (overflow === "auto" || overflow === "scroll") &&
       (scrollHeightOf(el) > clientHeightOf(el) + 8 || scrollWidthOf(el) > clientWidthOf(el) + 8);
-    if (!walk.full) { clip = meet(clip, rect, scrolls ? walk.margin / 2 : 0); inside = false; }
+    if (!walk.full) {
+      clip = meet(clip, rect, scrolls ? walk.margin / 2 : 0);
+      inside = false;
+      soft = soft && scrolls;
+      const seen = inWindow(rect);
+      if (scrolls && hasArea(seen) && walk.bars++ < MOST_SCROLLERS) addBars(el, seen, walk.must);
+    }
   }
   if (position !== "static") outer = clip;
   if (sized && !walk.full && !inside && overflow === "visible" && rect.height < height / 2) {
-    inside = rect.top >= clip.top && rect.bottom <= clip.bottom && rect.left >= clip.left && rect.right <= clip.right;
+    // Where the clip ends by our choice, what is small and reaches in is taken as a whole: no row without its button.
+    const small = soft && rect.height < height / 4 && rect.bottom > clip.top && rect.top < clip.bottom;
+    inside = (small || (rect.top >= clip.top && rect.bottom <= clip.bottom)) && rect.left >= clip.left && rect.right <= clip.right;
   }
   return {
-    clip, outer, scroller, scrolls, inside, rect, said: ctx.said, nest: ctx.nest, hush: style.visibility !== "visible",
+    clip, outer, scroller, scrolls, soft, inside, rect, said: ctx.said, nest: ctx.nest, hush: style.visibility !== "visible",
     own: cursor, cursor: SPREADS.has(tag) ? ctx.cursor : cursor, unseen: ctx.unseen || isUnseen(style, rect, position, overflow),
     aria: ctx.aria || (!plain && attr(el, "aria-hidden") === "true"), plain, el, style, read: 0,
     tall: !walk.full && !inside && rect !== null && rect.height > height * 1.5, mayHost: false,

@@ -21,14 +21,45 @@ async def test_the_page(agent: Agent, site: PageServer) -> None:
 
 
 async def test_to_the_end_of_a_list_that_grows(agent: Agent, site: PageServer) -> None:
+    """By a timer, as soon as its end is seen: the end is told only when it is the end."""
     await agent.call("navigate", url=site.url("scroll.html"))
-    seen = 0
-    for _ in range(3):
+    for _ in range(30):
         end = await agent.call("scroll", to="bottom")
-        assert end["at_end"]
-        await agent.call("wait_for", function=f"rows > {seen + 19}")
-        seen = await agent.js("rows")
-    assert seen >= 60
+        if end["at_end"]:
+            break
+    assert await agent.js("rows") == 400
+    assert "(the end)" in await agent.text("scroll", to="bottom")
+
+
+FEED = """<ul id=list></ul><script>
+let rows = 0, busy = false;
+const more = async () => {
+  if (busy || rows >= 80) return;
+  busy = true;
+  await fetch("/slow?ms=200");
+  for (let n = 0; n < 20; n++) list.insertAdjacentHTML("beforeend", `<li style="height:100px">Row ${++rows}`);
+  busy = false;
+};
+more();
+addEventListener("scroll", () => { if (innerHeight + scrollY > document.body.scrollHeight - 300) more(); });
+</script>"""
+
+
+async def test_where_it_stands_is_told_when_what_the_scrolling_started_is_done(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(FEED), wait_until="networkidle")
+    for rows in (40, 60, 80):
+        answer = await agent.ask("scroll", to="bottom", snapshot="diff")
+        assert not answer.data["at_end"]
+        assert int(answer.text.split()[3]) > rows * 100
+        assert await agent.js("rows") == rows
+    assert (await agent.call("scroll", to="bottom"))["at_end"]
+
+
+async def test_a_page_that_answers_scrolling_with_a_dialog(agent: Agent, site: PageServer) -> None:
+    page = "<p style='height:5000px'>Long<script>onscroll = () => { onscroll = null; alert('Stay'); }</script>"
+    await agent.call("navigate", url=site.inline(page))
+    assert (await agent.call("scroll", dy=500))["y"] == 500
+    await agent.call("handle_dialog", accept=True)
 
 
 async def test_a_box_inside_the_page(agent: Agent, site: PageServer) -> None:

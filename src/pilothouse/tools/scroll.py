@@ -1,13 +1,14 @@
 """Scrolling."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from pilothouse.browser.input import CHECK_TIMEOUT_S, note_of, raise_if_unfit
+from pilothouse.browser.input import CHECK_TIMEOUT_S, note_of, raise_if_unfit, told_after
 from pilothouse.browser.locate import find, optional_scope
-from pilothouse.browser.settle import Mark, settle
+from pilothouse.browser.settle import Mark, settle, wait_out
 from pilothouse.browser.tab import Tab
+from pilothouse.browser.world import World
 from pilothouse.errors import Failure
 from pilothouse.result import Result
 from pilothouse.tool import Access, Target, tool
@@ -86,8 +87,18 @@ async def _scrolled(
     moved = await world.call("scroll", {"ref": local, "direction": direction, "dx": by[0], "dy": by[1], "to": to})
     if moved.get("fail"):
         raise Failure("stale_ref", "the element is gone", suggestions=["take a new snapshot"])
+    if moved["moved"]:
+        await told_after(world, "drawn", otherwise=None)  # before that nobody in the page has heard of it
     await settle(tab, mark)
-    end = " (the end)" if moved["atEnd"] else ""
+    stands = await _stands(tab, world) or moved
+    if stands["atEnd"] and moved["moved"]:
+        await wait_out(tab, mark, CHECK_TIMEOUT_S)  # a list may grow a moment later
+        stands = await _stands(tab, world) or stands
+    end = " (the end)" if stands["atEnd"] else ""
     still = "" if moved["moved"] else "nothing moved: "
-    text = f"{still}at {moved['y']} of {moved['height']} px{end}"
-    return Result(text, Scrolled(moved["y"], moved["atEnd"], moved["x"]))
+    text = f"{still}at {stands['y']} of {stands['height']} px{end}"
+    return Result(text, Scrolled(stands["y"], stands["atEnd"], stands["x"]))
+
+
+async def _stands(tab: Tab, world: World) -> dict[str, Any] | None:
+    return None if tab.hindrance() else await told_after(world, "scrolledTo", otherwise=None)

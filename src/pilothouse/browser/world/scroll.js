@@ -18,12 +18,14 @@ function mainScroller() {
   return (hit && scrollerOf(hit)) || page;
 }
 
+let scrolled = null;
 ph.scroll = ({ ref = 0, direction = null, dx = 0, dy = 0, to = null } = {}) => {
   const { el, fail } = ref ? living(ref) : { el: null };
   if (fail) return { fail };
   begin();
   const box = el ? scrollerOf(el) || document.scrollingElement : mainScroller();
   if (!box) return { x: 0, y: 0, height: 0, atEnd: true, moved: false };
+  scrolled = box;
   const before = [box.scrollLeft, box.scrollTop];
   const page = box === document.scrollingElement;
   const height = page ? innerHeight : clientHeightOf(box), width = page ? innerWidth : clientWidthOf(box);
@@ -32,10 +34,15 @@ ph.scroll = ({ ref = 0, direction = null, dx = 0, dy = 0, to = null } = {}) => {
   const step = { up: [0, -0.85 * height], down: [0, 0.85 * height], left: [-0.85 * width, 0], right: [0.85 * width, 0] }[direction];
   const [x, y] = step || (dx || dy ? [dx, dy] : el || to ? [0, 0] : [0, 0.85 * height]);
   if (x || y) box.scrollBy({ left: x, top: y, behavior: "instant" });
+  return { ...ph.scrolledTo(), moved: box.scrollLeft !== before[0] || box.scrollTop !== before[1] };
+};
+// Where it stands now: what was scrolled may have grown since.
+ph.scrolledTo = () => {
+  if (!scrolled || !connectedOf(scrolled)) return null;
+  const seen = scrolled === document.scrollingElement ? innerHeight : clientHeightOf(scrolled);
   return {
-    x: Math.round(box.scrollLeft), y: Math.round(box.scrollTop), height: Math.round(scrollHeightOf(box)),
-    atEnd: box.scrollTop + height >= scrollHeightOf(box) - 2,
-    moved: box.scrollLeft !== before[0] || box.scrollTop !== before[1],
+    x: Math.round(scrolled.scrollLeft), y: Math.round(scrolled.scrollTop), height: Math.round(scrollHeightOf(scrolled)),
+    atEnd: scrolled.scrollTop + seen >= scrollHeightOf(scrolled) - 2,
   };
 };
 

@@ -1,12 +1,15 @@
 """The page as text: complete, within its budget, with refs that stay."""
 
 import re
+from typing import Any
 
 import pytest
 
 from bench.tokens import count_tokens
+from pilothouse.browser import snapshot
 from pilothouse.browser.budget import paged
 from pilothouse.browser.snapshot import tokens
+from pilothouse.browser.world import World
 from tests.browser.looking import REF, fails, look, put, ref, ref_in
 from tests.house import Agent
 from tests.promises import promise
@@ -81,7 +84,7 @@ async def test_paging_reaches_all_of_a_big_page(agent: Agent, site: PageServer) 
     refs = [one for page in pages for one in REF.findall(page)]
     assert len(refs) < len(set(refs)) * 1.05
     missing = await fails(agent, "not_found", "get_page_state", budget=5000, page=len(pages) + 1)
-    assert "everything" in missing.message
+    assert missing.message == f"there are only {len(pages)} pages"
 
 
 @promise("A12")
@@ -534,6 +537,45 @@ async def test_the_active_cell_of_a_grid_and_item_of_a_tree_are_marked(agent: Ag
     assert re.search(r'treeitem "Music" e\d+ active', await look(agent))
 
 
+@promise("A12")
+async def test_a_far_page_takes_no_more_walks_than_a_near_one(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walks: list[bool] = []
+
+    async def counted(world: World, wanted: dict[str, Any], timeout: float) -> dict[str, Any]:
+        walks.append(wanted["full"])
+        return await walk(world, wanted, timeout)
+
+    walk = snapshot._walk
+    monkeypatch.setattr(snapshot, "_walk", counted)
+    rows = "".join(f"<tr><td>{n}<td>Name {n}" for n in range(1500))
+    await agent.call("navigate", url=site.url("small.html"))
+    await put(agent, f"<table>{rows}</table>")
+    far = await look(agent, page=25, budget=500)
+    assert walks == [True, False]
+    assert (left := re.search(r"page=26 of about (\d+)", far))
+    refused = await fails(agent, "not_found", "get_page_state", page=900, budget=500)
+    assert walks == [True, False, True]
+    pages = int(refused.message.split()[3])
+    assert abs(pages - int(left[1])) < pages / 10
+    assert refused.suggestions[0] == f"page={pages} is the last"
+    assert '"Name 1499"' in await look(agent, page=pages, budget=500)
+    assert await look(agent, page=25, budget=500) == far
+    del walks[:]
+    everything = [await look(agent, full=True, budget=500, page=n) for n in (3, 1, 2, 3)]
+    assert walks == [True] * 4
+    assert everything[0] == everything[3]
+    assert "page=2 of about" in everything[1]
+
+
+@promise("A12")
+async def test_what_was_not_shown_is_no_base_for_a_difference(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("big.html"))
+    await look(agent, page=3)
+    assert "Orders" in await look(agent, diff=True)
+
+
 @promise("A12", "C08")
 async def test_who_asks_for_a_page_too_many_is_told_how_many_there_are(agent: Agent, site: PageServer) -> None:
     html = "".join(f"<p>Line {n} of a page that is long enough for two</p>" for n in range(30))
@@ -541,7 +583,7 @@ async def test_who_asks_for_a_page_too_many_is_told_how_many_there_are(agent: Ag
     assert "page=2" in await look(agent, budget=400)
     for page in (5, 1000):
         refused = await fails(agent, "not_found", "get_page_state", page=page, budget=400)
-        assert re.match(r"there are only [2-4] pages, and everything has been shown", refused.message)
+        assert re.match(r"there are only [2-4] pages$", refused.message)
     await agent.call("navigate", url=site.inline("<p>Short</p>"))
     refused = await fails(agent, "not_found", "get_page_state", page=2)
     assert refused.message.startswith("there is only 1 page")

@@ -4,8 +4,10 @@ Above: tools. Below: unseen and listeners (what the walker cannot see by itself)
 """
 
 import asyncio
+import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -28,7 +30,7 @@ DEFAULT_BUDGET = 2500
 FRAME_TIMEOUT_S = 3.0
 PAGE_TIMEOUT_S = 20.0
 MAX_FRAME_DEPTH = 5
-MOST_SKIPPED = 20
+MOST_PAGES = 1000
 WHOLE = "(too much has changed for a difference: the whole page)"
 UNTOLD = "(the page was too busy to say what listens for clicks: what can be pressed may read as text; look again)"
 _WORD = re.compile(r"\w+")
@@ -60,37 +62,56 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 async def take(tab: Tab, options: Options) -> Snapshot:
     frame, scope = await optional_scope(tab, options.scope)
-    await _catch_up(tab, options)
     wanted: dict[str, Any] = {
         "scope": scope,
-        "full": options.full or options.page > 1,
+        "full": options.full,
         "interactive": options.interactive,
         "depth": options.depth,
     }
-    in_view = not (options.scope or options.full or options.page > 1)
+    if options.page > 1:
+        return await _further(tab, frame, wanted, options)
+    in_view = not (options.scope or options.full)
     root = await _look(tab, frame, wanted, tab.seen.counts if options.diff and in_view else None)
-    lines = ["  " * depth + text for depth, text in root.lines]
+    lines = _indented(root)
     tab.title = root.title if frame is tab.frames.main else tab.title
     seen = _reading(tab, options)
     told = None
     if options.diff and seen.lines:
         told = await _difference(tab, frame, wanted, root, lines)
-    if not options.scope and options.page == 1:
+    if not options.scope:
         seen.lines, seen.counts = lines, root.counts
         seen.aside = seen.aside if told is not None else []
     if told is None or _costs_more(told, [WHOLE, _title(root), *lines]):
-        return _page(tab, options, root, lines, [WHOLE] if told else [])
+        return _first(seen, options, root, lines, [WHOLE] if told else [])
     return _changes(root, [*told, *_out_of_view(root)], options.budget)
 
 
-async def _catch_up(tab: Tab, options: Options) -> None:
-    """A page shows what the pages before it have not: they are read first, for who has not asked for them."""
-    read = max(_reading(tab, options).pages, default=0)
-    for page in range(read + 1, min(options.page, read + MOST_SKIPPED)):
-        await take(tab, msgspec.structs.replace(options, page=page))
-    if options.page - read > MOST_SKIPPED:
-        read = max(_reading(tab, options).pages)
-        raise Failure("bad_request", f"page {read} was the last one read: read page {read + 1} before {options.page}")
+async def _further(tab: Tab, frame: Frame, wanted: dict[str, Any], options: Options) -> Snapshot:
+    """A page shows what those before it have not, or would not have, had anybody asked for them. All but the first are
+    cut out of one walk over everything."""
+    root = await _look(tab, frame, {**wanted, "full": True})
+    lines = _indented(root)
+    if not _reading(tab, options).pages:
+        begun = root if options.full or options.scope else await _look(tab, frame, wanted)
+        _first(_reading(tab, options), msgspec.structs.replace(options, page=1), begun, _indented(begun), [])
+    seen = _reading(tab, options)
+    page = min(max(seen.pages), options.page - 1) + 1
+    for left in _cut(options, root, _unread(seen, page, lines), page):
+        seen.pages[page] = left.lines
+        if page == options.page:
+            return left.shown(root, options)
+        page += 1
+        await asyncio.sleep(0)  # a page may be long, and others want to be served
+    last = page - 1
+    raise Failure(
+        "not_found",
+        f"there {'is' if last == 1 else 'are'} only {counted(last, 'page')}",
+        suggestions=[f"page={last} is the last" if last > 1 else "", "page=1 looks at the page again"][last == 1 :],
+    )
+
+
+def _indented(part: "_Part") -> list[str]:
+    return ["  " * depth + text for depth, text in part.lines]
 
 
 def _reading(tab: Tab, options: Options) -> Seen:
@@ -229,20 +250,54 @@ async def _inner(
 # Pages, differences
 
 
-def _page(tab: Tab, options: Options, part: _Part, lines: list[str], note: list[str]) -> Snapshot:
-    """Header, lines and the hint at what is left, together within the budget."""
-    unread = _unread(tab.seen, options.page, lines)
-    head = [*note, clip(_title(part), options.budget // 3)] if options.page == 1 else []
+def _first(seen: Seen, options: Options, part: _Part, lines: list[str], note: list[str]) -> Snapshot:
+    """The view (or everything, if that was asked for): header, lines and the hint at what is left, together within the
+    budget."""
+    head = [*note, clip(_title(part), options.budget // 3)]
     if tokens(" ".join(part.sends)) > options.budget // 4:
         part.sends = []
-    room = options.budget - tokens("\n".join([*head, _more(options, part, len(unread))])) - 2
-    count = fitting(unread, room)
-    tab.seen.pages[options.page] = unread[:count]
-    shown = unread[:count] if count > 1 else [clip(line, room) for line in unread[:1]]
+    room = options.budget - tokens("\n".join([*head, _more(options, part, len(lines), MOST_PAGES)])) - 2
+    count = fitting(lines, room)
+    seen.pages = {1: lines[:count]}
+    shown = _whole_or_clipped(lines[:count], room)
     part.sends = [button for button in part.sends if not _shows(shown, button)]
-    more = _more(options, part, len(unread) - count)
+    pages = _pages(1, lines[:count], lines[count:]) if options.full or options.scope else 0
+    more = _more(options, part, len(lines) - count, pages)
     body = [*head, *shown, *([more] if more else [])]
     return Snapshot(part.url, part.title, "\n".join(body), bool(more))
+
+
+class _Cut(msgspec.Struct, frozen=True):
+    """One page of what is left."""
+
+    lines: list[str]
+    room: int
+    rest: list[str]
+
+    def shown(self, part: _Part, options: Options) -> Snapshot:
+        more = _more(options, part, len(self.rest), _pages(options.page, self.lines, self.rest))
+        body = [*_whole_or_clipped(self.lines, self.room), *([more] if more else [])]
+        return Snapshot(part.url, part.title, "\n".join(body), bool(more))
+
+
+def _cut(options: Options, part: _Part, lines: list[str], page: int) -> Iterator[_Cut]:
+    while lines:
+        more = _more(msgspec.structs.replace(options, page=page), part, len(lines), MOST_PAGES)
+        room = options.budget - tokens(more) - 2
+        count = fitting(lines, room)
+        yield _Cut(lines[:count], room, lines[count:])
+        lines = lines[count:]
+        page += 1
+
+
+def _whole_or_clipped(lines: list[str], room: int) -> list[str]:
+    return lines if len(lines) > 1 else [clip(line, room) for line in lines]
+
+
+def _pages(page: int, shown: list[str], rest: list[str]) -> int:
+    """About how many there are, this one being as long as any; to count them would take as long as to walk the page."""
+    length = sum(map(len, shown))
+    return min(page + math.ceil(sum(map(len, rest)) / max(length, 1)), MOST_PAGES)
 
 
 def _title(part: _Part) -> str:
@@ -251,9 +306,6 @@ def _title(part: _Part) -> str:
 
 def _unread(seen: Seen, page: int, lines: list[str]) -> list[str]:
     """The lines that no page before this one has shown. The first page shows the viewport, the others all the rest."""
-    if page == 1:
-        seen.pages.clear()
-        return lines
     read = Counter(line.strip() for number in range(1, page) for line in seen.pages[number])
     unread: list[str] = []
     for line in lines:
@@ -261,16 +313,11 @@ def _unread(seen: Seen, page: int, lines: list[str]) -> list[str]:
             read[line.strip()] -= 1
         else:
             unread.append(line)
-    if not unread:
-        raise Failure(
-            "not_found",
-            f"there {'is' if page == 2 else 'are'} only {counted(page - 1, 'page')}, and everything has been shown",
-            suggestions=["page=1 looks at the page again"],
-        )
     return unread
 
 
-def _more(options: Options, part: _Part, left: int) -> str:
+def _more(options: Options, part: _Part, left: int, pages: int) -> str:
+    """How to read on; `pages`: of about how many, 0 if that is not known."""
     above, below = (part.above, left + part.below) if options.page == 1 else (0, left)
     sides = ((above, "above"), (below, "below"))
     counts = [f"{counted(count, 'more item')} {where}" for count, where in sides if count]
@@ -279,7 +326,8 @@ def _more(options: Options, part: _Part, left: int) -> str:
     if options.budget < 200:
         return f"({', '.join(counts)}: page={options.page + 1})"
     among = f", {' and '.join(part.sends)} among them" if part.sends and options.page == 1 else ""
-    return f"({', '.join(counts)}{among}: page={options.page + 1}, find, or scope=<ref>)"
+    of = f" of about {pages}" if pages else ""
+    return f"({', '.join(counts)}{among}: page={options.page + 1}{of}, find, or scope=<ref>)"
 
 
 def _shows(lines: list[str], button: str) -> bool:

@@ -372,6 +372,21 @@ async def test_the_text_of_frames_is_part_of_the_page(agent: Agent, site: PageSe
     assert all(f"{name} field" in text for name in ("Same", "Inner", "Cross", "Home"))
 
 
+@promise("A10", "A21")
+async def test_the_text_of_an_element_is_also_that_of_the_frames_in_it(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url(f"frames.html?other={site.other_origin}"))
+    await agent.call("wait_for", text="Home field")
+    for target, told in (
+        ("#same", ["Same"]),
+        ("#nested", ["Inner"]),
+        ("#cross", ["Cross"]),
+        ("body", ["Same", "Inner", "Cross", "Home"]),
+        ("h1", []),
+    ):
+        text = (await agent.call("get_page_text", target=target))["text"]
+        assert [name for name in ("Same", "Inner", "Cross", "Home") if f"{name} field" in text] == told
+
+
 @promise("A07")
 async def test_surrogates_and_invisible_characters(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("surrogates.html"))

@@ -16,10 +16,11 @@ from pilothouse.errors import Failure
 
 READ_TIMEOUT_S = 10.0
 FRAME_TIMEOUT_S = 3.0
+_LIES_IN = "(inner, outer) => ph.holds(ph.element(outer), ph.element(inner))"
 
 
 async def read(tab: Tab, target: str | list[str] | None) -> str:
-    """The text of an element, or of the current frame and the frames that can be seen in it."""
+    """The text of an element, or of the current frame, and of the frames that can be seen in it."""
     frame, local = await optional_scope(tab, target)
     if frame.unreachable:
         return unreached.line(tab, frame)
@@ -27,20 +28,23 @@ async def read(tab: Tab, target: str | list[str] | None) -> str:
     said = await world.call("text", {"scope": local, "marks": True}, timeout=READ_TIMEOUT_S)
     if not isinstance(said, str):
         raise stale("target", "the element is gone")
-    return said if local else "\n\n".join([said, *await _inside(tab, frame)]).strip()
+    return "\n\n".join([said, *await _inside(tab, frame, local)]).strip()
 
 
-async def _inside(tab: Tab, frame: Frame) -> list[str]:
-    texts = await asyncio.gather(*(_inner(tab, frame, child) for child in tab.frames.children(frame)))
+async def _inside(tab: Tab, frame: Frame, within: int = 0) -> list[str]:
+    texts = await asyncio.gather(*(_inner(tab, frame, child, within) for child in tab.frames.children(frame)))
     return [text for one in texts for text in one]
 
 
-async def _inner(tab: Tab, parent: Frame, child: Frame) -> list[str]:
-    """What one inner frame says; a hidden one, or one that does not answer, says nothing."""
+async def _inner(tab: Tab, parent: Frame, child: Frame, within: int) -> list[str]:
+    """What one inner frame says, if it lies `within` that element; nothing if it is hidden or does not answer."""
     if parent.world is None:
         return []
     try:
-        holder = await parent.world.call("describe", await owner_in(tab, child, parent), timeout=FRAME_TIMEOUT_S)
+        owner = await owner_in(tab, child, parent)
+        if within and not await parent.world.run(_LIES_IN, owner, within, timeout=FRAME_TIMEOUT_S):
+            return []
+        holder = await parent.world.call("describe", owner, timeout=FRAME_TIMEOUT_S)
         if not holder["visible"]:
             return []
         if child.unreachable:

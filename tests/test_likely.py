@@ -50,7 +50,9 @@ def test_what_is_spelled_alike():
     assert likely("get_cookie", NAMES)[0] == "get_cookies"
 
 
-@pytest.mark.parametrize("name", ["browser_close", "browser", "bill_browser", "get_browser", "launch", "profile", "url"])
+@pytest.mark.parametrize(
+    "name", ["browser_close", "browser", "bill_browser", "get_browser", "launch", "profile", "url"]
+)
 def test_nothing_that_destroys_is_named_to_who_has_not_asked_for_it(name: str):
     verbs = {one.partition("_")[0] for one in likely(name, NAMES)}
     assert not verbs & {"kill", "delete", "clear", "block"}, likely(name, NAMES)

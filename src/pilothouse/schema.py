@@ -2,8 +2,8 @@
 
 Above: tool. Below: nothing. msgspec writes the schema; here it loses what no reader needs: titles, defaults, bounds
 (a refusal names them), indirection, that a number or a list of alternatives may stand where a string is asked for
-(where a boolean may too, all kinds are told: a list there is no alternative), and, for results, what is not always there
-or lies deeper than one level. The core list costs 3,000 tokens, not 4,000.
+(where a boolean may too, all kinds are told: a list there is no alternative), and, for results, what is not always
+there or lies deeper than one level. The core list costs 3,000 tokens, not 4,000.
 """
 
 import re

@@ -142,7 +142,7 @@ async def test_a_text_that_many_rows_have_takes_as_long_as_there_are_rows(
         rows = f"<body><script>document.body.innerHTML = `<div>Row {control}</div>`.repeat({count})</script>"
         await agent.call("navigate", url=site.inline(rows))
         tab = tab_of(agent)
-        await until(lambda: told_ahead(tab))
+        await until(lambda tab=tab: told_ahead(tab))
         before = await thread_time(tab)
         failure = await fails(agent, "ambiguous", "click", target="text=Delete")
         took.append(await thread_time(tab) - before)

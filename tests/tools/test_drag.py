@@ -38,7 +38,7 @@ async def no_button_is_pressed(agent: Agent) -> None:
 
 async def test_a_native_drag_brings_its_data(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("drag.html"))
-    assert await agent.text("drag", target="#one", to="#bin") == 'dragged listitem onto list "Bin"'
+    assert await agent.text("drag", target="#one", to="#bin") == 'dragged draggable "Card one" onto list "Bin"'
     assert await agent.js(STATUS) == "dropped one"
     assert await agent.js("bin.children[0].id") == "one"
     await agent.call("drag", target="text=Card two", to="#bin")

@@ -1,5 +1,6 @@
 """Whatever acts, moves or waits brings the page along when asked: the next call is saved."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -115,3 +116,42 @@ def test_what_is_taken_besides_the_list_is_not_said_to_be_refused() -> None:
     fields = tool_to_wire(tools["fill_form"])["inputSchema"]["properties"]["fields"]
     kinds = [one["type"] for one in fields["items"]["properties"]["value"]["anyOf"]]
     assert kinds == ["string", "boolean", "number", "array"]
+
+
+NAMELESS = """<style>li, td { cursor: pointer }</style><title>Nameless</title>
+<ul id=list><li onclick="this.textContent += '!'">Austria<li onclick="this.textContent += '!'">Chile</ul>
+<ul><li draggable=true style="width:200px">Card A</li></ul><table><tr><th>One<th>Two<tr><td id=day onclick="1">17<td>18</table>
+<input id=dp><input type=checkbox class="pick-all"><select name=size><option>S<option>M</select><input data-testid=e-mail type=email>"""
+ACTS: list[tuple[str, dict[str, Any], str]] = [
+    ("click", {"target": "text=Chile"}, 'clicked clickable "Chile"'),
+    ("hover", {"target": "text=Austria"}, 'pointer on clickable "Austria"'),
+    ("right_click", {"target": "text=Card A"}, 'right-clicked draggable "Card A"'),
+    ("click", {"target": "#day"}, 'clicked clickable "17"'),
+    ("click", {"target": "#dp"}, "clicked textbox <dp>"),
+    ("click", {"target": "[type=checkbox]"}, "clicked checkbox <pick-all>"),
+    ("type_text", {"target": "#dp", "text": "Ada"}, "typed into textbox <dp>"),
+    ("slow_type", {"target": "#dp", "text": "Ada", "delay_ms": 0}, "typed into textbox <dp>"),
+    ("select_option", {"target": "select", "values": ["M"]}, 'combobox <size> is now "M"'),
+    ("scroll_into_view", {"target": "#dp"}, "textbox <dp> was in view already"),
+]
+
+
+@pytest.mark.parametrize(("tool", "args", "said"), ACTS, ids=lambda value: value if isinstance(value, str) else "")
+async def test_what_was_done_is_called_as_the_snapshot_calls_it(
+    agent: Agent, site: PageServer, tool: str, args: dict[str, Any], said: str
+) -> None:
+    await agent.call("navigate", url=site.inline(NAMELESS))
+    seen = await look(agent)
+    called = re.findall(r'[a-z]+ (?:"[^"]*"|<[^>]*>)', said)[0]
+    assert called.removeprefix("on ") in seen
+    assert (await agent.text(tool, **args)).splitlines()[0] == said
+
+
+async def test_a_field_that_is_not_valid_is_told_by_its_hint(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<form><input id=mail required><button>Send</button></form>"))
+    assert "not valid: textbox <mail>" in await agent.text("click", target="text=Send")
+
+
+async def test_a_hint_ends_where_it_ends(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<input id='a> and \"now\" do&#10;this'>"))
+    assert await agent.text("click", target="input") == r"clicked textbox <a and \"now\" do this>"

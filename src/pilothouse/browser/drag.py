@@ -35,6 +35,8 @@ class Dragged(msgspec.Struct, frozen=True):
     onto_role: str = ""
     onto_name: str = ""
     note: str = ""
+    hint: str = ""  # of what has no name
+    onto_hint: str = ""
 
 
 async def drag(tab: Tab, source: Element, target: Element | None, by: Point) -> Dragged:
@@ -61,8 +63,9 @@ async def drag(tab: Tab, source: Element, target: Element | None, by: Point) -> 
     if data.done() and not taken:
         raise _not_taken(start, apart=target is not None and target.frame.channel is not source.frame.channel)
     notes = [start.note, goal.note if goal else "", "" if effect or data.done() else "the page did not change"]
-    onto = (goal.role, goal.name) if goal else ("", "")
-    return Dragged(start.role, start.name, *onto, "; ".join(note for note in notes if note))
+    onto, onto_hint = ((goal.role, goal.name), goal.hint) if goal else (("", ""), "")
+    note = "; ".join(note for note in notes if note)
+    return Dragged(start.role, start.name, *onto, note, start.hint, onto_hint)
 
 
 def _not_taken(start: hand.Aim, *, apart: bool) -> Failure:

@@ -36,6 +36,7 @@ class Filled(msgspec.Struct, frozen=True):
     role: str
     name: str
     note: str = ""
+    hint: str = ""  # of what has no name
     chosen: str = ""  # of a list, where nothing was typed
 
 
@@ -71,7 +72,7 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
     if field["kind"] == "text" and not tab.hindrance():
         own = value[:1] if _is_one_of_a_row(field, value) else value
         notes.append(await difference(element, field["ref"], own, clear))
-    return Filled(field["role"], field["name"], "; ".join(note for note in notes if note))
+    return Filled(field["role"], field["name"], "; ".join(note for note in notes if note), field["hint"])
 
 
 async def _confide(tab: Tab, element: Element, name: str, clear: bool) -> Filled:
@@ -79,7 +80,8 @@ async def _confide(tab: Tab, element: Element, name: str, clear: bool) -> Filled
     mark = Mark(tab, element.frame)
     note = await confide.confide(tab, element, field, name, clear=clear)
     await settle(tab, mark)
-    return Filled(field["role"], field["name"], "; ".join(one for one in (hand.note_of(element, field), note) if one))
+    note = "; ".join(one for one in (hand.note_of(element, field), note) if one)
+    return Filled(field["role"], field["name"], note, field["hint"])
 
 
 async def enter(element: Element, value: str, clear: bool) -> dict[str, Any]:
@@ -109,7 +111,7 @@ async def choose(tab: Tab, element: Element, values: list[str]) -> tuple[Filled,
     mark = Mark(tab, element.frame)
     chosen = await _choose(element, field["ref"], values)
     await settle(tab, mark)
-    return Filled(field["role"], field["name"], hand.note_of(element, field)), chosen
+    return Filled(field["role"], field["name"], hand.note_of(element, field), field["hint"]), chosen
 
 
 async def _from_list(
@@ -125,7 +127,7 @@ async def _from_list(
         now = await hand.told_after(keeper.world, "value", keeper.local, otherwise={})
         held = str(now.get("value", ""))
         notes.append("" if now.get("gone") or chosen[0] in held else f"it shows {quoted(held, 80)} now")
-    return Filled(told["role"], told["name"], "; ".join(note for note in notes if note)), chosen
+    return Filled(told["role"], told["name"], "; ".join(note for note in notes if note), told["hint"]), chosen
 
 
 def _is_one_of_a_row(field: dict[str, Any], value: str) -> bool:

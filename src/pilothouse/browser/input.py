@@ -60,6 +60,7 @@ class Aim(msgspec.Struct, frozen=True):
     name: str
     note: str
     page: Point = (0.0, 0.0)
+    hint: str = ""  # of what has no name
 
 
 async def aim(tab: Tab, element: Element, *, enabled: bool = True, on_page: bool = False) -> Aim:
@@ -72,7 +73,8 @@ async def aim(tab: Tab, element: Element, *, enabled: bool = True, on_page: bool
     raise_if_unfit(element, spot)
     inner, outer = await _on_channel(tab, element, spot["x"], spot["y"])
     channel = tab.channel if on_page else element.frame.channel
-    return Aim(channel, *(outer if on_page else inner), spot["role"], spot["name"], note_of(element, spot), outer)
+    at, note = outer if on_page else inner, note_of(element, spot)
+    return Aim(channel, *at, spot["role"], spot["name"], note, outer, spot["hint"])
 
 
 async def _spot(element: Element, *, enabled: bool) -> dict[str, Any]:
@@ -142,7 +144,7 @@ async def click_at(tab: Tab, x: float, y: float, *, button: str, count: int) -> 
             f"{x:g}, {y:g} is outside the window, which is {spot['width']} x {spot['height']} px",
             suggestions=["scroll first, or click a target"],
         )
-    where = Aim(tab.channel, x, y, spot["role"], spot["name"], "", (x, y))
+    where = Aim(tab.channel, x, y, spot["role"], spot["name"], "", (x, y), spot["hint"])
     if held := HELD.get():
         await held.confirm_point(tab, x, y)
     mark = Mark(tab, main)
@@ -155,7 +157,7 @@ async def focus(tab: Tab, element: Element) -> Aim:
     spot = await element.world.call("focus", element.local, {"seal": element.seal}, timeout=CHECK_TIMEOUT_S)
     raise_if_unfit(element, spot)
     await settle(tab, Mark(tab, element.frame))
-    return Aim(element.frame.channel, 0, 0, spot["role"], spot["name"], note_of(element, spot))
+    return Aim(element.frame.channel, 0, 0, spot["role"], spot["name"], note_of(element, spot), hint=spot["hint"])
 
 
 async def press(tab: Tab, where: Aim, *, button: str, count: int, modifiers: Iterable[str]) -> None:

@@ -247,5 +247,7 @@ def _thrown(details: dict[str, Any]) -> Failure:
         "page_error",
         quoted(message.partition("\n    at ")[0], MAX_THROWN),
         details=where,
-        suggestions=[f"it was thrown in line {where['line']}; what ran before that stands: correct the rest, and go on"],
+        suggestions=[
+            f"it was thrown in line {where['line']}; what ran before that stands: correct the rest, and go on"
+        ],
     )

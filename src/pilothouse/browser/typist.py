@@ -27,4 +27,4 @@ async def type_slowly(tab: Tab, element: Element, text: str, *, delay_s: float, 
     note = hand.note_of(element, field)
     if not tab.hindrance():
         note = "; ".join(one for one in (note, await fill.difference(element, field["ref"], text, clear)) if one)
-    return fill.Filled(field["role"], field["name"], note)
+    return fill.Filled(field["role"], field["name"], note, field["hint"])

@@ -1,6 +1,6 @@
 """A tool as a command: `pilothouse click e5`. Made from the manifest, answered by the daemon, in a tenth of a second.
 
-Above: entry. Below: manifest, arguments, line, show, likely. Only the standard library, and no module that is not needed.
+Above: entry. Below: manifest, arguments, line, show, likely. Only the standard library, and no module in vain.
 """
 
 from __future__ import annotations

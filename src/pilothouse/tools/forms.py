@@ -49,8 +49,8 @@ async def fill_form(
             failure.details["filled"] = done
             failure.suggestions += [f"filled before it: {counted(len(done), 'field')}"] if done else []
             raise
-        done.append(called(filled.role, filled.name))
-        notes += [f"{called(filled.role, filled.name)}: {filled.note}"] if filled.note else []
+        done.append(called(filled.role, filled.name, filled.hint))
+        notes += [f"{called(filled.role, filled.name, filled.hint)}: {filled.note}"] if filled.note else []
         tab.check_dialog()
     if submit:
         await hand.press_key(tab, "Enter", frame=tab.mark.frame if tab.mark else None)
@@ -75,7 +75,9 @@ async def select_option(
     """Choose options of a select by label or value."""
     filled, chosen = await pen.choose(tab, await locate(tab, target), values)
     picked = ", ".join(quoted(one) for one in chosen)
-    return await acted(tab, f"{called(filled.role, filled.name)} is now {picked or 'empty'}", filled.note, snapshot)
+    return await acted(
+        tab, f"{called(filled.role, filled.name, filled.hint)} is now {picked or 'empty'}", filled.note, snapshot
+    )
 
 
 @tool(Access.SENSITIVE, core=True, example={"files": [{"name": "a.txt", "data": "aGk="}]})

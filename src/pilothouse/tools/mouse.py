@@ -30,21 +30,23 @@ async def click(
 ) -> Result[Acted]:
     """Click an element."""
     where = await hand.click(tab, await locate(tab, target), button=button, count=count, modifiers=modifiers)
-    return await acted(tab, f"clicked {called(where.role, where.name)}", where.note, snapshot, sends=True)
+    return await acted(tab, f"clicked {called(where.role, where.name, where.hint)}", where.note, snapshot, sends=True)
 
 
 @tool(Access.WRITE, example={"target": "#go"})
 async def double_click(tab: Tab, target: Target, snapshot: Want = None) -> Result[Acted]:
     """Double-click an element."""
     where = await hand.click(tab, await locate(tab, target), count=2)
-    return await acted(tab, f"double-clicked {called(where.role, where.name)}", where.note, snapshot, sends=True)
+    return await acted(
+        tab, f"double-clicked {called(where.role, where.name, where.hint)}", where.note, snapshot, sends=True
+    )
 
 
 @tool(Access.WRITE, example={"target": "#go"})
 async def right_click(tab: Tab, target: Target, snapshot: Want = None) -> Result[Acted]:
     """Click an element with the right button."""
     where = await hand.click(tab, await locate(tab, target), button="right")
-    return await acted(tab, f"right-clicked {called(where.role, where.name)}", where.note, snapshot)
+    return await acted(tab, f"right-clicked {called(where.role, where.name, where.hint)}", where.note, snapshot)
 
 
 @tool(Access.WRITE, example={"x": 10, "y": 10})
@@ -53,7 +55,7 @@ async def click_at(
 ) -> Result[Acted]:
     """Click a point of the viewport, in CSS pixels."""
     where = await hand.click_at(tab, x, y, button=button, count=count)
-    hit = called(where.role, where.name) if where.role else "nothing"
+    hit = called(where.role, where.name, where.hint) if where.role else "nothing"
     return await acted(tab, f"clicked {hit} at {x:g}, {y:g}", want=snapshot, sends=True)
 
 
@@ -61,7 +63,7 @@ async def click_at(
 async def hover(tab: Tab, target: Target, snapshot: Want = None) -> Result[Acted]:
     """Move the pointer over an element."""
     where = await hand.hover(tab, await locate(tab, target))
-    return await acted(tab, f"pointer on {called(where.role, where.name)}", where.note, snapshot)
+    return await acted(tab, f"pointer on {called(where.role, where.name, where.hint)}", where.note, snapshot)
 
 
 @tool(
@@ -77,5 +79,5 @@ async def drag(
         raise Failure("bad_request", "drag takes `to`, or dx and dy", suggestions=['drag(target="e3", to="e7")'])
     source = await locate(tab, target)
     moved = await carrier.drag(tab, source, await locate(tab, to) if to else None, (dx, dy))
-    where = f"onto {called(moved.onto_role, moved.onto_name)}" if to else f"by {dx:g}, {dy:g}"
-    return await acted(tab, f"dragged {called(moved.role, moved.name)} {where}", moved.note, snapshot)
+    where = f"onto {called(moved.onto_role, moved.onto_name, moved.onto_hint)}" if to else f"by {dx:g}, {dy:g}"
+    return await acted(tab, f"dragged {called(moved.role, moved.name, moved.hint)} {where}", moved.note, snapshot)

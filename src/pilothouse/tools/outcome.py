@@ -25,6 +25,7 @@ class Showing(msgspec.Struct, kw_only=True):
 
 
 S = TypeVar("S", bound=Showing)
+HINT_CHARS = 40
 
 
 class Invalid(msgspec.Struct, frozen=True):
@@ -40,13 +41,16 @@ class Acted(msgspec.Struct, omit_defaults=True):
     invalid: list[Invalid] = []
 
 
-def called(role: str, name: str) -> str:
-    return f"{role} {quoted(name)}" if name else role
+def called(role: str, name: str, hint: str = "") -> str:
+    """As a snapshot has it: `button "Go"`, or `textbox <email>` where nobody has given a name."""
+    if name or not hint:
+        return f"{role} {quoted(name)}" if name else role
+    return f"{role} <{quoted(hint, HINT_CHARS)[1:-1].replace('>', '')}>"
 
 
 def typed(filled: Filled) -> str:
     """What was done to a field that was given a text."""
-    field = called(filled.role, filled.name)
+    field = called(filled.role, filled.name, filled.hint)
     return f"chose {quoted(filled.chosen)} in {field}" if filled.chosen else f"typed into {field}"
 
 
@@ -103,7 +107,7 @@ def _still_open(tab: Tab) -> str:
 
 def _invalid(tab: Tab) -> list[Invalid]:
     refused = tab.mark.refused if tab.mark else []
-    return [Invalid(called(one["role"], one["name"]), one["message"]) for one in refused]
+    return [Invalid(called(one["role"], one["name"], one["hint"]), one["message"]) for one in refused]
 
 
 async def _seen(tab: Tab, want: Want) -> str:

@@ -22,7 +22,7 @@ _OTHER_NAMES = {"ref_id": "ref", "target": "ref", "element": "ref", "selector": 
 async def click_ref(tab: Tab, ref: Ref, snapshot: Want = None) -> Result[Acted]:
     """Click the element of a ref."""
     where = await hand.click(tab, await _element(tab, ref, "click"))
-    return await acted(tab, f"clicked {called(where.role, where.name)}", where.note, snapshot, sends=True)
+    return await acted(tab, f"clicked {called(where.role, where.name, where.hint)}", where.note, snapshot, sends=True)
 
 
 @tool(Access.WRITE, example={"ref": "e1", "text": "Ada"}, synonyms=_OTHER_NAMES)
@@ -42,7 +42,7 @@ async def type_ref(
 async def focus_ref(tab: Tab, ref: Ref, snapshot: Want = None) -> Result[Acted]:
     """Focus the element of a ref."""
     where = await hand.focus(tab, await _element(tab, ref, "click"))
-    return await acted(tab, f"{called(where.role, where.name)} has the focus", where.note, snapshot)
+    return await acted(tab, f"{called(where.role, where.name, where.hint)} has the focus", where.note, snapshot)
 
 
 async def _element(tab: Tab, ref: str, instead: str) -> Element:

@@ -72,7 +72,7 @@ async def scroll_into_view(tab: Tab, target: Target, snapshot: Want = None) -> R
     seen = await element.world.call("intoView", element.local, timeout=CHECK_TIMEOUT_S)
     raise_if_unfit(element, seen)
     await settle(tab, mark)
-    name, note = called(seen["role"], seen["name"]), note_of(element, seen)
+    name, note = called(seen["role"], seen["name"], seen["hint"]), note_of(element, seen)
     done = f"{name} is in view" if seen["moved"] else f"{name} was in view already"
     result = Result(f"{done} ({note})" if note else done, Shown(name, seen["x"], seen["y"], note))
     return await shown(tab, result, snapshot)

@@ -16,7 +16,7 @@ from pilothouse.tools.outcome import Acted, Want, acted, called
 async def tap(tab: Tab, target: Target, snapshot: Want = None) -> Result[Acted]:
     """Tap an element with a finger."""
     where = await finger.tap(tab, await locate(tab, target))
-    return await acted(tab, f"tapped {called(where.role, where.name)}", where.note, snapshot, sends=True)
+    return await acted(tab, f"tapped {called(where.role, where.name, where.hint)}", where.note, snapshot, sends=True)
 
 
 @tool(Access.WRITE, example={"direction": "up"})

@@ -114,13 +114,17 @@ ph.check = async (n, { enabled = true, waitMs = 1000, seal = "" } = {}) => {
   }
 };
 
-// As the snapshot calls it: what has no role of its own is something to press or drag, and named by its text.
+// As the snapshot calls it: what has no widget's role is something to press or drag, and named by its text; what nobody has
+// named has a hint.
 function named(el) {
   const role = roleOf(el);
-  if (role !== "generic") return { role, name: cut(nameOf(el), 80) };
-  const grabs = attr(el, "draggable") === "true";
-  return { role: grabs ? "draggable" : isActionable(el) ? "clickable" : "element", name: cut(nameOf(el) || contentName(el), 80) };
+  if (WIDGETS.has(role) || BOXES.has(role) || NAMED_BOXES.has(role) || (role !== "generic" && LEAVES.has(tagOf(el)))) return withHint(el, role, nameOf(el));
+  if (isEditingHost(el)) return withHint(el, "textbox", nameOf(el));
+  const grabs = attr(el, "draggable") === "true" || GRABS.test(getComputedStyle(el).cursor);
+  const soft = grabs ? "draggable" : isActionable(el) ? "clickable" : "";
+  return withHint(el, KEEPS.has(role) || !soft ? (role === "generic" ? "element" : role) : soft, nameOf(el) || contentName(el));
 }
+const withHint = (el, role, name) => ({ role, name: cut(name, 80), hint: name ? "" : cut(hintOf(el), 40) });
 
 // Where a frame's content begins in its parent and how large it is drawn there, for positions inside it.
 const offsetWidthOf = getter(HTMLElement.prototype, "offsetWidth");
@@ -150,7 +154,7 @@ ph.at = (x, y) => {
   const hit = deepHit(x, y);
   begin();
   expectPress(null);
-  return { inside: x >= 0 && y >= 0 && x < innerWidth && y < innerHeight, width: innerWidth, height: innerHeight, scale: visualViewport.scale, ...(hit ? named(hit) : { role: "", name: "" }) };
+  return { inside: x >= 0 && y >= 0 && x < innerWidth && y < innerHeight, width: innerWidth, height: innerHeight, scale: visualViewport.scale, ...(hit ? named(hit) : { role: "", name: "", hint: "" }) };
 };
 ph.focus = (n, { seal = "" } = {}) => {
   const found = living(n, seal);

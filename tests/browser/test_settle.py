@@ -5,10 +5,11 @@ import time
 
 import pytest
 
-from pilothouse.browser import settle
+from pilothouse.browser import settle, snapshot
 from pilothouse.browser.input import stroke
 from pilothouse.browser.keys import strokes
 from pilothouse.browser.settle import REQUESTS_S
+from pilothouse.browser.tab import Tab
 from tests.browser.looking import look, put
 from tests.browser.test_memory import session_of
 from tests.house import Agent
@@ -218,6 +219,26 @@ async def test_a_request_that_outlasts_the_patience_is_told(
     await agent.call("wait_for", idle=True)
     assert await agent.js("document.title") == "Done"
     assert "still open" not in await agent.text("click", target="body")
+
+
+@promise("A09", "C07")
+async def test_a_request_that_has_ended_by_the_snapshot_is_not_called_open(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settle, "REQUESTS_S", 0.3)
+    ask = "fetch('/slow?ms=1500').then(() => document.title = 'Done')"
+    await agent.call("navigate", url=site.inline(f'<button onclick="{ask}">Slow</button>'))
+    take, open_then = snapshot.take, []
+
+    async def later(tab: Tab, options: snapshot.Options) -> snapshot.Snapshot:
+        open_then.extend(tab.network.in_flight())
+        await tab.network.quiet(open_then, 10)
+        return await take(tab, options)
+
+    monkeypatch.setattr(snapshot, "take", later)
+    told = await agent.text("click", target="text=Slow", snapshot="full")
+    assert len(open_then) == 1
+    assert "still open" not in told
 
 
 async def test_an_input_that_overtakes_the_question_for_the_turns_after_it_is_not_waited_for(

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from pilothouse.browser import snapshot
 from pilothouse.browser.fill import Filled
 from pilothouse.browser.origins import origin_of
-from pilothouse.browser.settle import still_open
+from pilothouse.browser.settle import Mark, still_open
 from pilothouse.browser.tab import Tab
 from pilothouse.result import Result, plain_url, quoted
 
@@ -59,24 +59,25 @@ async def acted(tab: Tab, done: str, note: str = "", want: Want = None, *, sends
 
     An action that `sends` a form also tells which fields keep it from being sent.
     """
-    data = Acted(done, note, status=_refusal(tab), invalid=_invalid(tab) if sends else [])
+    mark = tab.mark
+    seen = await _seen(tab, want) if want and not tab.closed and not tab.dialog else ""  # first: it may take its time
+    data = Acted(done, note, seen, _refusal(tab, mark), _invalid(mark) if sends else [])
     notes = [note] if note else []
-    if tab.mark and tab.mark.landed:
-        notes.append(f"but the press landed on {tab.mark.landed}, which came under the pointer meanwhile")
+    if mark and mark.landed:
+        notes.append(f"but the press landed on {mark.landed}, which came under the pointer meanwhile")
     if data.status:
         notes.append(f"the server answered {data.status}")
-    if asked := _still_open(tab):
+    if asked := _still_open(tab, mark):
         notes.append(f"still open: {asked}, see wait_for idle")
-    if tab.mark and tab.mark.active:
-        notes.append(f"active: {called(tab.mark.active['role'], tab.mark.active['name'])}")
+    if mark and mark.active:
+        notes.append(f"active: {called(mark.active['role'], mark.active['name'])}")
     if data.invalid:
         notes.append(f"not valid: {', '.join(one.field for one in data.invalid)}")
     data.note = "; ".join(notes)
     text = f"{done} ({data.note})" if data.note else done
     lines = [f"{one.field}: {one.message}" for one in data.invalid]
-    if want and not tab.closed and not tab.dialog:
-        data.snapshot = await _seen(tab, want)
-        lines.append(data.snapshot)
+    if seen:
+        lines.append(seen)
     return Result(text, data, page="\n".join(lines))
 
 
@@ -87,17 +88,17 @@ async def shown(tab: Tab, result: Result[S], want: Want) -> Result[S]:
     return result
 
 
-def _refusal(tab: Tab) -> int:
+def _refusal(tab: Tab, mark: Mark | None) -> int:
     """The status of the page that the action led to, if it is one of failure."""
-    if tab.mark is None or tab.document is tab.mark.document:
+    if mark is None or tab.document is mark.document:
         return 0
     request = tab.network.by_loader(tab.document.loader_id)
     return request.status if request and request.status >= 400 else 0
 
 
-def _still_open(tab: Tab) -> str:
+def _still_open(tab: Tab, mark: Mark | None) -> str:
     """The first request of the action that has no answer yet; of its address what a person would call it by."""
-    found = still_open(tab.mark) if tab.mark else []
+    found = still_open(mark) if mark else []
     if not found:
         return ""
     url = found[0].url.partition("?")[0].removeprefix(origin_of(tab.url) or "\0")
@@ -105,8 +106,8 @@ def _still_open(tab: Tab) -> str:
     return f"{found[0].method[:10]} {plain_url(url, 100)}{more}"
 
 
-def _invalid(tab: Tab) -> list[Invalid]:
-    refused = tab.mark.refused if tab.mark else []
+def _invalid(mark: Mark | None) -> list[Invalid]:
+    refused = mark.refused if mark else []
     return [Invalid(called(one["role"], one["name"], one["hint"]), one["message"]) for one in refused]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.browser import unreached
+from pilothouse.browser import unreached, viewer
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab, taken
 from pilothouse.browser.watch import Event
@@ -96,7 +96,8 @@ def _add_place(tab: Tab, lines: list[str], data: dict[str, Any]) -> None:
         data["not_loaded"] = why
         lines.append(f"now at {place}, which could not be loaded: {why}")
     elif place not in said:
-        lines.append(f"now at {place} {quoted(tab.title)}")
+        pdf = viewer.note(tab)
+        lines.append(f"now at {place} {quoted(tab.title)}{f': {pdf}' if pdf else ''}")
     tab.place_told()
 
 

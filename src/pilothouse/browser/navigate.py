@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from pilothouse.browser import viewer
 from pilothouse.browser.border import Refusal
 from pilothouse.browser.giving_up import STOP_S, give_up
 from pilothouse.browser.listeners import look_ahead
@@ -365,5 +366,7 @@ async def _arrival(tab: Tab, *notes: str) -> Arrival:
     tab.route.strayed_at = 0.0
     if not tab.title and not await tab.learn_title():
         notes += ("the page has arrived; its script keeps it busy",)
+    if told := viewer.note(tab):
+        notes += (told,)
     request = tab.network.by_loader(tab.document.loader_id)
     return Arrival(tab.url, tab.title, request.status if request else 0, "\n".join(filter(None, notes)))

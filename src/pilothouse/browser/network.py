@@ -33,6 +33,8 @@ _LONG_LIVED = {"shared_worker", "service_worker"}  # they stay when a page goes
 _CONTENT = {"Document", "XHR", "Fetch", "Script", "Stylesheet"}
 # Bodies fetched at once where the browser cannot keep them.
 _EAGER = {"Document", "XHR", "Fetch"}
+# Not the page's, but of what Chrome shows a PDF with, 224 requests for each (M); and nothing that a network brings.
+_NOBODY_S = ("data:", "chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/", "chrome://resources/")
 # Events in them are told as bytes: scripts read these by themselves.
 _SCRIPTED = {"XHR", "Fetch"}
 
@@ -268,7 +270,7 @@ class Network:
 
     def _started(self, channel: Channel, params: dict[str, Any]) -> None:
         browser_id, sent = params["requestId"], params["request"]
-        if sent["url"].startswith("data:"):
+        if sent["url"].startswith(_NOBODY_S):
             return
         before = self._current.get(browser_id)
         if before and (redirect := params.get("redirectResponse")):

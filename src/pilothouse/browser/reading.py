@@ -5,7 +5,7 @@ Above: tools. Below: locate, input (which element holds a frame), world.
 
 import asyncio
 
-from pilothouse.browser import unreached
+from pilothouse.browser import unreached, viewer
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.input import owner_in
 from pilothouse.browser.locate import optional_scope, stale
@@ -22,8 +22,8 @@ _LIES_IN = "(inner, outer) => ph.holds(ph.element(outer), ph.element(inner))"
 async def read(tab: Tab, target: str | list[str] | None) -> str:
     """The text of an element, or of the current frame, and of the frames that can be seen in it."""
     frame, local = await optional_scope(tab, target)
-    if frame.unreachable:
-        return unreached.line(tab, frame)
+    if told := unreached.line(tab, frame) or viewer.line(tab, frame):
+        return told
     world = await tab.frames.ready(frame, READ_TIMEOUT_S)
     said = await world.call("text", {"scope": local, "marks": True}, timeout=READ_TIMEOUT_S)
     if not isinstance(said, str):
@@ -47,8 +47,8 @@ async def _inner(tab: Tab, parent: Frame, child: Frame, within: int) -> list[str
         holder = await parent.world.call("describe", owner, timeout=FRAME_TIMEOUT_S)
         if not holder["visible"]:
             return []
-        if child.unreachable:
-            return [unreached.line(tab, child)]
+        if told := unreached.line(tab, child) or viewer.line(tab, child):
+            return [told]
         world = await tab.frames.ready(child, FRAME_TIMEOUT_S)
         said = await world.call("text", {"marks": True}, timeout=FRAME_TIMEOUT_S)
         return [one for one in [said, *await _inside(tab, child)] if one]

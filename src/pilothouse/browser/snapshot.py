@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.browser import unreached
+from pilothouse.browser import unreached, viewer
 from pilothouse.browser.budget import clip, fitting, tokens
 from pilothouse.browser.difference import Difference
 from pilothouse.browser.frames import Frame
@@ -174,8 +174,8 @@ def _honest(tab: Tab, part: _Part) -> _Part:
 async def _gather(
     tab: Tab, frame: Frame, wanted: dict[str, Any], timeout: float, since: dict[str, int] | None = None, level: int = 0
 ) -> _Part:
-    if frame.unreachable:
-        return _Part([(0, unreached.line(tab, frame))], frame.unreachable, tab.title)
+    if told := unreached.line(tab, frame) or viewer.line(tab, frame):
+        return _Part([(0, told)], frame.unreachable or frame.url, tab.title)
     world = await tab.frames.ready(frame, timeout)
     try:
         answer = await _walk(world, {**wanted, "since": (since or {}).get(world.uid, -1)}, timeout)

@@ -55,5 +55,7 @@ def why(tab: Tab, frame: Frame | None = None) -> str:
 
 
 def line(tab: Tab, frame: Frame) -> str:
-    """What stands for such a document wherever it is read."""
+    """What stands for such a document wherever it is read; empty if it was loaded."""
+    if not frame.unreachable:
+        return ""
     return f"(this {'frame' if frame.parent else 'page'} could not be loaded: {why(tab, frame)})"

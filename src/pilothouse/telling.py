@@ -69,7 +69,7 @@ def _add_beginning(visit: Visit, lines: list[str], data: dict[str, Any]) -> None
         lines.append(f"Pilothouse was started anew: the {gone} of before are gone")
 
 
-def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
+def _add_news(visit: Visit, lines: list[str], data: dict[str, Any], failure: Failure | None = None) -> None:
     """What changed and what happened that no result has told of yet."""
     session, tab = visit.session, visit.tab
     if session is None:
@@ -81,7 +81,14 @@ def _add_news(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
     events = [event for event in session.watch.unseen() if event.kind != "navigation" and not _is_hidden(event, visit)]
     if events:
         data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
-        lines += _event_lines(events, tab, session)
+        lines += _event_lines([event for event in events if event is not _said(events, visit, failure)], tab, session)
+
+
+def _said(events: list[Event], visit: Visit, failure: Failure | None) -> Event | None:
+    """The dialog that the call failed at: its failure says all that the event would."""
+    if failure is None or failure.code != "dialog_open":
+        return None
+    return next((one for one in reversed(events) if one.kind == "dialog" and one.tab == visit.tab_name), None)
 
 
 def _add_place(tab: Tab, lines: list[str], data: dict[str, Any]) -> None:
@@ -116,7 +123,7 @@ def failed(visit: Visit, failure: Failure) -> Answer:
         lines.append(_dialog_says(failure.details))
     lines += _for_policy(failure)
     _add_beginning(visit, lines, data)
-    _add_news(visit, lines, data)
+    _add_news(visit, lines, data, failure)
     text, page = redact_text(clean("\n".join(lines))), redact_text(clean("\n".join(_near(failure))))
     return Answer(
         tool=visit.call.tool,
@@ -132,7 +139,8 @@ def failed(visit: Visit, failure: Failure) -> Answer:
 
 def _dialog_says(details: dict[str, Any]) -> str:
     if details["message"]:
-        return f"it says {quoted(details['message'], DIALOG_CHARS)}"
+        default = f", default {quoted(details['default'], 100)}" if details.get("default") else ""
+        return f"it says {quoted(details['message'], DIALOG_CHARS)}{default}"
     return "it asks whether to leave the page" if details["kind"] == "beforeunload" else "it says nothing"
 
 

@@ -104,7 +104,7 @@ async def test_leaving_a_guarded_page(agent: Agent, site: PageServer) -> None:
     await agent.call("click", target="text=Guard leaving")
     refused = await agent.ask("navigate", url=site.url("small.html"))
     assert refused.data["error"]["code"] == "dialog_open"
-    assert "\nit asks whether to leave the page\n" in refused.text
+    assert refused.text.endswith("\nit asks whether to leave the page")
     assert '""' not in refused.text
     await agent.call("handle_dialog", accept=False)
     assert await agent.js("document.title") == "Dialogs"
@@ -138,6 +138,19 @@ async def test_a_dialog_by_script(agent: Agent, site: PageServer) -> None:
     await fails(agent, "dialog_open", "evaluate_js", expression="alert('From script')")
     await agent.call("handle_dialog", accept=True)
     assert await agent.js("1") == 1
+
+
+@promise("C07")
+async def test_a_dialog_that_a_call_fails_at_is_told_once(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("dialogs.html"))
+    answer = await agent.ask("evaluate_js", expression="prompt('Who?', 'nobody')")
+    assert answer.text.splitlines() == [
+        "dialog_open: tab t1 shows a prompt dialog",
+        "- answer it: handle_dialog(accept=true) or handle_dialog(accept=false)",
+        'it says "Who?", default "nobody"',
+    ]
+    assert [one["kind"] for one in answer.data["events"]] == ["dialog"]
+    await agent.call("handle_dialog", accept=True)
 
 
 async def test_a_dialog_in_a_frame(agent: Agent, site: PageServer) -> None:

@@ -166,6 +166,14 @@ async def test_an_unknown_tab(agent: Agent) -> None:
     await fails(agent, "not_found", "close_tab", tab="t99")
 
 
+@promise("B07", "C07")
+async def test_that_a_new_tab_is_empty_is_no_news(agent: Agent) -> None:
+    answer = await agent.ask("click", target="#nothing")
+    assert answer.failed
+    assert "now at" not in answer.text
+    assert "url" not in answer.data
+
+
 @promise("B08")
 async def test_there_is_a_limit(agent: Agent) -> None:
     for _ in range(9):

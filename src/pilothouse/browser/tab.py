@@ -96,7 +96,7 @@ class Tab:
         self.knocked: tuple[float, dict[Channel, asyncio.Future[dict[str, Any]]]] = (0.0, {})
         self.mark: settle.Mark | None = None
         self.seen = Seen()
-        self.told_url = ""
+        self.told_url = self.document.url  # that a new tab is empty is no news
         self.told_missed = ""  # the last document that could not be loaded
         self.own_guise: Guise = PLAIN  # what its session was opened with
         self.guise: Guise = PLAIN

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from tests.browser.looking import fails, look, put, ref, ref_in
+from pilothouse.browser.locate import find
+from tests.browser.looking import fails, look, put, ref, ref_in, tab_of
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -417,6 +418,27 @@ async def test_what_a_press_hit_instead_is_told(agent: Agent, site: PageServer, 
     said = await agent.text("click", target="#go", count=count)
     assert 'landed on <main id="floor">' in said
     assert await agent.js("hit") == "floor"
+
+
+@promise("A09")
+@pytest.mark.parametrize("first", ["hover", "an aim that was not followed", "the same, and a turn"])
+async def test_what_a_person_presses_is_no_press_of_ours(agent: Agent, site: PageServer, first: str) -> None:
+    """Whatever the agent has pointed at before."""
+    page = "<button id=a>A</button><button id=b style='position: fixed; left: 300px; top: 300px'>B</button>"
+    await agent.call("navigate", url=site.inline(page))
+    tab = tab_of(agent)
+    if first == "hover":
+        await agent.call("hover", target="#a")
+    else:
+        element = await find(tab, "#a")
+        assert "spot" in await element.world.call("aimToPress", element.local)
+        if "turn" in first:
+            await element.world.call("tick")
+    tab.mark = None  # that was long ago
+    for kind in ("mousePressed", "mouseReleased"):
+        where = {"x": 305, "y": 305, "button": "left", "clickCount": 1}
+        await tab.channel.send("Input.dispatchMouseEvent", type=kind, **where)
+    assert "landed" not in await agent.text("press_key", key="Shift")
 
 
 @promise("A09")

@@ -519,6 +519,15 @@ COMBOBOX = """<label>Fruit <input id=fruit role=combobox aria-expanded=true aria
 </script>"""
 
 
+@promise("C07")
+async def test_of_the_active_option_not_more_is_told_than_a_name(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(COMBOBOX.replace("Apple", "Apple " * 1000)))
+    await agent.call("click", target="#fruit")
+    pressed = await agent.text("press_key", key="ArrowDown")
+    assert pressed.startswith('pressed ArrowDown (active: option "Apple Apple ')
+    assert len(pressed) < 150
+
+
 @promise("A12", "C07")
 async def test_the_active_option_is_marked_and_told_when_a_key_moves_it(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.inline(COMBOBOX))

@@ -98,7 +98,8 @@ function brief(el) {
   return `<${tagOf(el)}${id ? ` id=${quote(cut(clean(id), 30))}` : ""}>${name ? ` ${quote(name)}` : ""}`;
 }
 
-// Ready for the pointer. Tries again while the page is still changing, until `waitMs` is over.
+// Ready for the pointer. Tries again while the page is still changing, until `waitMs` is over. What need not be `enabled` is
+// not pressed.
 ph.check = async (n, { enabled = true, waitMs = 1000, seal = "" } = {}) => {
   const end = performance.now() + waitMs;
   for (;;) {
@@ -108,7 +109,7 @@ ph.check = async (n, { enabled = true, waitMs = 1000, seal = "" } = {}) => {
     await stillness(el);
     const spot = enabled && isOff(el) ? { fail: "disabled" } : place(el);
     if (!spot.fail && seal && !isAsJudged(seal, pressSights(el, spot))) return { fail: "changed", ...named(el) };
-    if (!spot.fail) { begin(el); expectPress(el); return { ...spot, twin, ...named(el) }; }
+    if (!spot.fail) { begin(el); if (enabled) expectPress(el); return { ...spot, twin, ...named(el) }; }
     if (performance.now() >= end) return { ...spot, ...named(el) };
     await nextChange(Math.min(100, end - performance.now()));
   }
@@ -153,7 +154,6 @@ ph.refOf = (el) => refs.of(el);
 ph.at = (x, y) => {
   const hit = deepHit(x, y);
   begin();
-  expectPress(null);
   return { inside: x >= 0 && y >= 0 && x < innerWidth && y < innerHeight, width: innerWidth, height: innerHeight, scale: visualViewport.scale, ...(hit ? named(hit) : { role: "", name: "", hint: "" }) };
 };
 ph.focus = (n, { seal = "" } = {}) => {

@@ -29,7 +29,8 @@ function nextChange(ms) {
 // until nothing does. Answers how many changes there were since the action was begun (`begin`) or the last tick.
 const RESTLESS_MS = 150;
 let seenChanges = 0;
-const begin = (el = null) => { seenChanges = pulse(); watchRefusals(el); watchInputs(); };
+const watch = (el = null) => { seenChanges = pulse(); watchRefusals(el); watchInputs(); };
+const begin = (el = null) => { expectPress(null); watch(el); };
 ph.tick = async () => {
   for (const { drop } of awaited) drop();
   const end = performance.now() + RESTLESS_MS;
@@ -38,12 +39,13 @@ ph.tick = async () => {
     await turn();
     await later(0);  // in line behind every timer that is due, however late a busy machine has made it
     const before = seenChanges;
-    begin();
+    watch();
     if (seenChanges === before || performance.now() > end) return { changes: seenChanges - first, refused: refused(), active: newlyActive(), landed: landed() };
   }
 };
 ph.drawn = () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => resolve())), later(RESTLESS_MS)]).then(turn);
-// Where a press really went: hovering, or a page that moves, may have put something else under the pointer.
+// Where a press really went: hovering, or a page that moves, may have put something else under the pointer. One that was
+// aimed and never came is forgotten: what a person presses later was not meant by it.
 let aimedAt = null;
 let landedOn = "";
 const expectPress = (el) => { aimedAt = el; landedOn = ""; };
@@ -53,13 +55,13 @@ function see(hit) {
 }
 function landed() {
   const told = landedOn;
-  landedOn = "";
+  expectPress(null);
   return told;
 }
 let lastActive = null;
 function newlyActive() {
   const el = activeIn(focusedElement());
-  const said = el && el !== lastActive ? withNames(() => ({ role: roleOf(el), name: nameOf(el) })) : null;
+  const said = el && el !== lastActive ? withNames(() => ({ role: roleOf(el), name: cut(nameOf(el), 80) })) : null;
   lastActive = el;
   return said;
 }

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from pilothouse.browser import listeners
+from pilothouse.browser.frames import Frame
 from pilothouse.browser.listeners import tell_listeners, told_ahead
 from pilothouse.browser.snapshot import UNTOLD
 from pilothouse.browser.tab import Tab
@@ -276,10 +277,15 @@ async def test_who_looks_before_that_need_not_wait(agent: Agent, site: PageServe
         await asyncio.wait_for(tell_listeners(tab), 10)
 
 
-async def test_nobody_is_told_while_somebody_acts(agent: Agent, site: PageServer) -> None:
+async def test_nobody_is_told_while_somebody_acts(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    soon = listeners.AHEAD_S
+    monkeypatch.setattr(listeners, "AHEAD_S", 1000.0)  # on a slow machine somebody would be told before we come
     await agent.call("navigate", url=site.inline(MANY.replace("COUNT", "1300")))
     tab = tab_of(agent)
     async with tab.turn:
+        monkeypatch.setattr(listeners, "AHEAD_S", soon)
         await tell_listeners(tab)
         for _ in range(20):
             await tab.channel.send("Runtime.evaluate", expression="1")
@@ -297,3 +303,22 @@ async def test_a_page_too_busy_to_say_who_listens(
     text = await look(agent)
     assert UNTOLD not in text
     assert 'clickable "Press me"' in text
+
+
+async def test_what_was_asked_ahead_is_no_reason_to_wait_longer(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that has kept silent for all of the time is not asked for another time as long."""
+    await agent.call("navigate", url=site.url("small.html"))
+    tab = await looked_ahead(agent)
+    patience: list[float] = []
+
+    async def listening(_: Frame, timeout: float) -> None:
+        patience.append(timeout)
+
+    monkeypatch.setattr(listeners, "PAGE_S", 0.2)
+    monkeypatch.setattr(listeners, "_listening", listening)
+    tab.document.ahead, tab.document.ahead_began = asyncio.get_running_loop().create_future(), True
+    await asyncio.wait_for(tell_listeners(tab), 30)
+    assert patience == [pytest.approx(0, abs=0.1)]
+    assert tab.document.untold

@@ -55,7 +55,7 @@ async def _ahead(tab: Tab, document: Document) -> None:
         # Whoever looks at the page next will say what is wrong.
         with contextlib.suppress(Failure, ProtocolError, WorldGone):
             world = await tab.frames.ready(tab.frames.main, FRAME_S)  # a page that is being drawn gets it late
-            await _tell(tab, IN_VIEW)
+            await _tell(tab, IN_VIEW, PAGE_S)
             await world.call("rehearse", timeout=FRAME_S)
 
 
@@ -65,22 +65,25 @@ def told_ahead(tab: Tab) -> bool:
 
 
 async def tell_listeners(tab: Tab, *, all_of_them: bool = False) -> bool:
-    """True if the walker has learnt of any. Should the page be too busy to say, its document remembers that."""
+    """True if the walker has learnt of any. Should the page be too busy to say, its document remembers that. Who looks
+    waits no longer for it because it was asked ahead, too."""
     document = tab.document
+    loop = asyncio.get_running_loop()
+    end = loop.time() + PAGE_S
     if ahead := document.ahead:
         if document.ahead_began:
-            await asyncio.wait({ahead})
+            await asyncio.wait({ahead}, timeout=PAGE_S)
         ahead.cancel()
         document.ahead = None
-    return await _tell(tab, MOST if all_of_them else IN_VIEW)
+    return await _tell(tab, MOST if all_of_them else IN_VIEW, max(end - loop.time(), 0))
 
 
-async def _tell(tab: Tab, most: int) -> bool:
+async def _tell(tab: Tab, most: int, patience_s: float) -> bool:
     """Mark the elements that have come to listen for clicks since the last time."""
     document = tab.document
     if document.telling:
         document.telling.cancel()
-    fresh = await _fresh(tab)
+    fresh = await _fresh(tab, patience_s)
     now, later = await _parted(tab, fresh, most)
     for one in now:
         for nodes in _portions(one.nodes, AT_ONCE):
@@ -90,12 +93,12 @@ async def _tell(tab: Tab, most: int) -> bool:
     return any(one.nodes for one in now)
 
 
-async def _fresh(tab: Tab) -> list[_Fresh]:
+async def _fresh(tab: Tab, patience_s: float) -> list[_Fresh]:
     """Inner frames first: the world is shared by all frames of a process, and whoever resolves a node first decides
     whose prototypes it gets, so a frame's nodes must be its own before a parent, which sees them too, asks."""
     main = tab.frames.main
     frames = [(frame, frame.world) for frame in tab.frames if frame.world][:MAX_FRAMES]
-    asked = [_listening(frame, PAGE_S if frame is main else FRAME_S) for frame, _ in frames]
+    asked = [_listening(frame, patience_s if frame is main else min(FRAME_S, patience_s)) for frame, _ in frames]
     found = await asyncio.gather(*asked)
     document = tab.document
     document.untold = any(frame is main and nodes is None for (frame, _), nodes in zip(frames, found, strict=True))

@@ -197,6 +197,28 @@ async def test_an_element_that_changes_its_parent_has_moved(agent: Agent, site: 
     assert seen.startswith(LEGEND)
 
 
+async def test_a_part_of_the_page_is_compared_with_what_it_was(agent: Agent, site: PageServer) -> None:
+    await show(agent, site, TABLE + DIALOG)
+    first = await look(agent, scope="h1", diff=True)
+    assert 'heading "Shop" h1' in first.splitlines(), "nothing of it was told before, and nothing else is gone"
+    assert await look(agent, scope="h1", diff=True) == "(nothing has changed)"
+    assert await look(agent, diff=True) == "(nothing has changed)", "of the page everything is known as before"
+    await agent.js("document.querySelector('h1').textContent = 'Stall'; table.rows[3].remove(); return 0")
+    assert await look(agent, scope="h1", diff=True) == '- heading "Shop" h1\n+ heading "Stall" h1'
+    told = await look(agent, diff=True)
+    assert "- table 50 rows" in re.sub(" +", " ", told)
+    assert '- heading "Shop" h1' in re.sub(" +", " ", told)
+    assert await look(agent, scope="h1", interactive=True, diff=True) != "(nothing has changed)", "looked at otherwise"
+
+
+async def test_a_later_page_is_no_difference(agent: Agent, site: PageServer) -> None:
+    await show(agent, site, f"{TABLE}<div style='height: 5000px'></div><p>Far</p>")
+    second = await look(agent, page=2)
+    await look(agent)
+    assert await look(agent, page=2, diff=True) == second
+    assert await look(agent, diff=True) == "(nothing has changed)"
+
+
 # Lines alone
 
 
@@ -219,6 +241,13 @@ def test_what_is_gone_is_not_what_a_line_like_it_is_elsewhere() -> None:
 def test_words_of_the_page_are_no_refs() -> None:
     before, now = ['button "go to e7" e1', "other"], ["other", 'region "e7"', '  link "e7" e2']
     assert '- button "go to e7" e1' in Difference(before, now).lines()
+
+
+def test_only_what_is_there_is_spared() -> None:
+    change = Difference(["A", "A", "B", 'button "Go" e1'], ["A", 'button "Go" e1'])
+    assert [node.line for node in change.gone] == ["A", "B"]
+    change.spare(["B"])
+    assert change.lines() == ["- A", "(1 line still there, not shown now)"]
 
 
 @pytest.mark.parametrize("seed", range(200))

@@ -18,7 +18,6 @@ from pilothouse.result import counted
 MOST_PAIRS = 100_000  # 316 repeating lines on either side keep the matcher busy for 0.3 s, 1,000 for 10 s
 MOST_DEPTH = 60  # deeper lines are told as if they lay here
 MOST_ALIKE = 40  # parts that are compared with each other for what they have in common
-MOST_ASIDE = 5000
 GONE_CHARS = 100
 GONE_SHOWN = 6  # lines in a row; of more, the first and the last
 NEIGHBOUR = 5  # tokens that a line may cost more than its count: it tells the place better
@@ -55,8 +54,8 @@ Told = tuple[str, int, str]  # mark, depth, text
 
 
 class Difference:
-    """`shown` is how the page reads now, `before` how it read; `aside` are lines the reader knows from earlier, which
-    were still there when they were last shown no more."""
+    """`shown` is how the page reads now, `before` how it read; `aside` are lines of now which the reader knows from
+    earlier, and which were still there when they were shown no more."""
 
     def __init__(self, before: list[str], shown: list[str], aside: Iterable[str] = ()) -> None:
         self._spent = 0
@@ -72,20 +71,15 @@ class Difference:
         """What is not shown any more."""
         return self._no_more_shown(GONE)
 
-    @property
-    def aside(self) -> list[str]:
-        """What the reader knows and is not shown now, although it is there."""
-        return [*self._aside.elements(), *(node.line for node in self._no_more_shown(BACK))][-MOST_ASIDE:]
-
     def _no_more_shown(self, mark: str) -> list[Node]:
         return [node for kind, root in self._entries if kind == GONE for node in root.all() if node.mark == mark]
 
-    def spare(self, everything: Iterable[str]) -> None:
-        """Lines that are found among these are not gone: they are out of view, or behind a dialog."""
-        there = Counter(_key(line.strip()) for line in everything)
+    def spare(self, there: Iterable[str]) -> None:
+        """These lines are not gone: they are out of view, or behind a dialog."""
+        left = Counter(there)
         for node in self.gone:
-            if there[_key(node.line)]:
-                there[_key(node.line)] -= 1
+            if left[node.line]:
+                left[node.line] -= 1
                 node.mark = BACK
 
     def lines(self) -> list[str]:
@@ -301,15 +295,14 @@ def _role(node: Node) -> str:
     return found[0] if found else ""
 
 
-def _first_ref(node: Node) -> str:
+def first_ref(line: str) -> str:
     """Of a line the element that it is about; no text of the page can look like one."""
-    found = _REF.search(_QUOTED.sub('""', node.line))
+    found = _REF.search(_QUOTED.sub('""', line))
     return found[0] if found else ""
 
 
-def _key(line: str) -> str:
-    """By what a line is known when the whole page is read, which cuts long texts elsewhere."""
-    return _first_ref(Node(line, 0)) or line[:GONE_CHARS]
+def _first_ref(node: Node) -> str:
+    return first_ref(node.line)
 
 
 def _run(old: Iterable[int], new: Iterable[int]) -> int:

@@ -65,13 +65,26 @@ class FileChooser(msgspec.Struct, frozen=True):
     frame_id: str = ""
 
 
+Place = tuple[str, int]  # a world, and a number of its own
+
+
+class Base(msgspec.Struct):
+    """What the last look showed, for the next one to be compared with."""
+
+    view: tuple[bool, bool, int]  # full, interactive, depth
+    lines: list[str] = []
+    said: dict[str, list[Place]] = {}  # where those of its lines stand that have no ref
+    aside: dict[str | Place, str] = {}  # known from earlier looks, there, not shown at the last: by ref or place
+    counts: dict[str, int] = {}  # of changes that each frame's world had seen then
+
+
 class Seen:
-    """What the caller has read of this tab: the base of differences and of the next page."""
+    """What the caller has read of this tab: the bases of differences, by what was looked at, and of the next page."""
 
     def __init__(self) -> None:
-        self.document: Document | None = None
-        self.view: tuple[bool, bool, int] = (False, False, 0)  # full, interactive, depth of the last look
-        self.lines: list[str] = []
-        self.aside: list[str] = []  # known from earlier looks, there, and not shown at the last one
-        self.counts: dict[str, int] = {}  # of changes that each frame's world had seen then
+        self.begin(None)
+
+    def begin(self, document: Document | None) -> None:
+        self.document = document
+        self.bases: dict[Place, Base] = {}
         self.pages: dict[int, list[str]] = {}  # page number -> its lines

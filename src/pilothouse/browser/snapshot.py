@@ -15,12 +15,14 @@ import msgspec
 from pilothouse.browser import unreached, viewer
 from pilothouse.browser.budget import clip, fitting, tokens
 from pilothouse.browser.difference import Difference
+from pilothouse.browser.document import Base, Place, Seen
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.input import owner_in
 from pilothouse.browser.listeners import tell_listeners, told_ahead
 from pilothouse.browser.locate import optional_scope, stale
-from pilothouse.browser.tab import Seen, Tab
+from pilothouse.browser.tab import Tab
 from pilothouse.browser.unseen import open_roots
+from pilothouse.browser.whereabouts import Look, known, settle
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
@@ -31,11 +33,10 @@ FRAME_TIMEOUT_S = 3.0
 PAGE_TIMEOUT_S = 20.0
 MAX_FRAME_DEPTH = 5
 MOST_PAGES = 1000
+MOST_BASES = 4  # parts of a page of which is kept what was shown
 WHOLE = "(too much has changed for a difference: the whole page)"
 UNTOLD = "(the page was too busy to say what listens for clicks: what can be pressed may read as text; look again)"
 _WORD = re.compile(r"\w+")
-# Lines of ours that stand for things which a snapshot of the view leaves out.
-_LEAVES_OUT = re.compile(r" *\(\d+ (?:more above|more below|more like these|controls of the page behind)")
 
 Lines = list[tuple[int, str]]
 
@@ -70,19 +71,19 @@ async def take(tab: Tab, options: Options) -> Snapshot:
     }
     if options.page > 1:
         return await _further(tab, frame, wanted, options)
-    in_view = not (options.scope or options.full)
-    root = await _look(tab, frame, wanted, tab.seen.counts if options.diff and in_view else None)
+    part = (frame.world.uid, scope) if scope and frame.world else (frame.id, 0)
+    base = _base(tab, part, options)
+    in_view = not (scope or options.full)
+    root = await _look(tab, frame, wanted, base.counts if base and in_view else None)
     lines = _indented(root)
     tab.title = root.title if frame is tab.frames.main else tab.title
-    seen = _reading(tab, options)
-    told = None
-    if options.diff and seen.lines:
-        told = await _difference(tab, frame, wanted, root, lines)
-    if not options.scope:
-        seen.lines, seen.counts = lines, root.counts
-        seen.aside = seen.aside if told is not None else []
+    look = Look(lines, root.said, {"interactive": options.interactive, "depth": options.depth})
+    base = _base(tab, part, options)  # another document may have come
+    told = await _difference(tab, base, look, in_view=in_view) if base else None
+    aside = base.aside if base and told is not None else {}
+    _keep(tab, part, Base(_view(options), lines, root.said, aside, root.counts))
     if told is None or _costs_more(told, [WHOLE, _title(root), *lines]):
-        return _first(seen, options, root, lines, [WHOLE] if told else [])
+        return _first(_seen(tab), options, root, lines, [WHOLE] if base else [])
     return _changes(root, [*told, *_out_of_view(root)], options.budget)
 
 
@@ -91,10 +92,10 @@ async def _further(tab: Tab, frame: Frame, wanted: dict[str, Any], options: Opti
     cut out of one walk over everything."""
     root = await _look(tab, frame, {**wanted, "full": True})
     lines = _indented(root)
-    if not _reading(tab, options).pages:
+    if not _seen(tab).pages:
         begun = root if options.full or options.scope else await _look(tab, frame, wanted)
-        _first(_reading(tab, options), msgspec.structs.replace(options, page=1), begun, _indented(begun), [])
-    seen = _reading(tab, options)
+        _first(_seen(tab), msgspec.structs.replace(options, page=1), begun, _indented(begun), [])
+    seen = _seen(tab)
     page = min(max(seen.pages), options.page - 1) + 1
     for left in _cut(options, root, _unread(seen, page, lines), page):
         seen.pages[page] = left.lines
@@ -114,16 +115,29 @@ def _indented(part: "_Part") -> list[str]:
     return ["  " * depth + text for depth, text in part.lines]
 
 
-def _reading(tab: Tab, options: Options) -> Seen:
-    """What the caller has read of this document; a difference needs the same way of looking at it."""
-    view = (options.full, options.interactive, options.depth)
+def _seen(tab: Tab) -> Seen:
+    """What the caller has read of this document."""
     if tab.seen.document is not tab.document:
-        tab.seen = Seen()
-        tab.seen.document = tab.document
-    if tab.seen.view != view and options.page == 1:
-        tab.seen.view = view
-        tab.seen.lines = []
+        tab.seen.begin(tab.document)
     return tab.seen
+
+
+def _view(options: Options) -> tuple[bool, bool, int]:
+    return options.full, options.interactive, options.depth
+
+
+def _base(tab: Tab, part: Place, options: Options) -> Base | None:
+    """What a difference tells from: the last look at the same part of the page, in the same way."""
+    base = _seen(tab).bases.get(part) if options.diff else None
+    return base if base and base.view == _view(options) else None
+
+
+def _keep(tab: Tab, part: Place, base: Base) -> None:
+    bases = _seen(tab).bases
+    bases.pop(part, None)
+    bases[part] = base
+    if len(bases) > MOST_BASES:
+        del bases[next(iter(bases))]
 
 
 async def whole(tab: Tab) -> Lines:
@@ -145,6 +159,7 @@ class _Part(msgspec.Struct):
     below: int = 0
     sends: list[str] = []  # the buttons that the forms in view end with
     counts: dict[str, int] = {}  # of changes that each frame's world had seen by then
+    said: dict[str, list[Place]] = {}  # of a look at the view: lines without a ref, and where each stands
     news: list[str] = []  # what has changed out of view
     more_news: int = 0
 
@@ -193,12 +208,17 @@ async def _gather(
     )
     if news := answer.get("news"):
         whole.news, whole.more_news = [tab.refs.render(world.uid, text) for text in news["lines"]], news["more"]
+    for (_, text), number in zip(answer["lines"], answer["said"], strict=False):
+        if number:
+            whole.said.setdefault(text, []).append((world.uid, number))
     for depth, text, rendered in own:
         whole.lines.append((depth, rendered))
         for local in [one for one in inner if f"\u0001{one}\u0001" in text]:
             part = inner.pop(local)
             whole.lines += [(depth + 1 + deeper, line) for deeper, line in part.lines]
             whole.counts |= part.counts
+            for line, places in part.said.items():
+                whole.said.setdefault(line, []).extend(places)
             whole.news, whole.more_news = whole.news + part.news, whole.more_news + part.more_news
     return whole
 
@@ -351,14 +371,12 @@ def _out_of_view(part: _Part) -> list[str]:
     return [*(f"+ {line} (outside the view)" for line in part.news), *hint]
 
 
-async def _difference(tab: Tab, frame: Frame, wanted: dict[str, Any], part: _Part, lines: list[str]) -> list[str]:
-    """What has changed since the caller last looked. What is not shown any more is only gone if it is nowhere: where a
-    snapshot leaves something out, the whole page is asked."""
-    change = Difference(tab.seen.lines, lines, tab.seen.aside)
-    if change.gone and not wanted["full"] and (part.above or part.below or any(map(_LEAVES_OUT.match, lines))):
-        everything = await _gather(tab, frame, {**wanted, "full": True}, PAGE_TIMEOUT_S)
-        change.spare(line for _, line in everything.lines)
-    tab.seen.aside = change.aside
+async def _difference(tab: Tab, base: Base, look: Look, *, in_view: bool) -> list[str]:
+    """What has changed since the caller last looked. What is not shown by a look at more than
+    the view is not there."""
+    change = Difference(base.lines, look.lines, known(base, look))
+    if in_view:
+        await settle(tab, base, change, look)
     return change.lines()
 
 

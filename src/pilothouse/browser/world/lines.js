@@ -54,10 +54,13 @@ function runsOf(kids, print) {
 }
 function tidy(run) {
   const out = [];
+  let joined = null;                         // a copy: the walk's own parts may be read again
   for (const part of run) {
     const last = out[out.length - 1];
     if (part.kind === "text" && last && last.kind === "text" && (last.hidden === part.hidden || !/\S/.test(part.text))) {
-      out[out.length - 1] = { ...last, text: last.text + part.text };
+      if (last !== joined) out[out.length - 1] = joined = { ...last, nodes: [...last.nodes] };
+      joined.text += part.text;
+      joined.nodes.push(...part.nodes);
     } else out.push(part);
   }
   const shown = [];
@@ -114,13 +117,13 @@ function noteFold(count, depth, print) {
 function printRun(run, depth, print) {
   if (run.length > 1 && run.some((part) => part.kind === "text")) {
     const line = compactRun(run, print, " ");
-    if (line) { print.lines.push([depth, line, run[0].el]); return; }
+    if (line) { print.lines.push([depth, line, run[0].el, run.flatMap((part) => part.nodes || [])]); return; }
   }
   for (let i = 0; i < run.length; i++) {
     const part = run[i];
     if (part.kind === "text") {
       if (!part.hidden && (echoes(part.text, run[i + 1]) || echoes(part.text, run[i - 1]))) continue;
-      print.lines.push([depth, textLine(part, print), part.el]);
+      print.lines.push([depth, textLine(part, print), part.el, part.nodes]);
     } else printItem(part, depth, print);
   }
 }

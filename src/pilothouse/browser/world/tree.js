@@ -150,7 +150,7 @@ function visit(node, ctx, out, level, walk) {
   if (type !== 1 || walk.nodes++ > walk.most) return;
   const tag = tagOf(node);
   if (SILENT.has(tag)) return;
-  if (tag === "br") { out.push({ kind: "text", text: " ", hidden: false, el: null }); return; }
+  if (tag === "br") { out.push(blank()); return; }
   if (level > MAX_LEVEL) {
     const group = { kind: "group", kids: [] };
     out.push(group);
@@ -280,9 +280,10 @@ function insideOf(el, tag, style, display, plain, rect, ctx, walk) {
   };
 }
 
+const blank = () => ({ kind: "text", text: " ", hidden: false, el: null, nodes: [] });
 function addText(node, ctx, out, walk) {
   let data = dataOf(node);
-  if (!/\S/.test(data)) { if (out.length && out[out.length - 1].kind === "text") out.push({ kind: "text", text: " ", hidden: false, el: null }); return; }
+  if (!/\S/.test(data)) { if (out.length && out[out.length - 1].kind === "text") out.push(blank()); return; }
   if (ctx.hush || ctx.aria || !ctx.style) return;
   data = transformed(data, ctx.style.textTransform);
   if (ctx.said && ctx.said.includes(clean(data))) return;
@@ -297,13 +298,13 @@ function addText(node, ctx, out, walk) {
     }
   }
   if (!ctx.read) ctx.read = !ctx.unseen && isUnreadable(ctx.el, ctx.style, walk.backdrops) ? 2 : 1;
-  out.push({ kind: "text", text: data, hidden: ctx.unseen || ctx.read === 2, el: ctx.el });
+  out.push({ kind: "text", text: data, hidden: ctx.unseen || ctx.read === 2, el: ctx.el, nodes: [node] });
 }
 function addPseudo(el, which, ctx, out) {
   if (ctx.hush || ctx.aria) return;
   const text = pseudoText(el, which);
   if (!text || !clean(text) || (ctx.said && ctx.said.includes(clean(text)))) return;
-  out.push({ kind: "text", text, hidden: ctx.unseen, el });
+  out.push({ kind: "text", text, hidden: ctx.unseen, el, nodes: [] });
 }
 function visitAreas(map, ctx, out, walk) {
   for (const area of [...queryIn(map, "area[href]")].slice(0, 200)) {

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from pilothouse.browser.budget import tokens
-from pilothouse.browser.difference import LEGEND, Difference
+from pilothouse.browser.difference import LEGEND, Difference, too_much
 from tests.browser.looking import look, put
 from tests.house import Agent
 from tests.promises import promise
@@ -283,6 +283,23 @@ def test_a_difference_never_takes_long(kinds: int, count: int) -> None:
     began = time.process_time()
     Difference(before, now).lines()
     assert time.process_time() - began < 0.5
+
+
+def test_many_lists_that_all_changed_are_compared_in_time() -> None:
+    def page(lists: int, rows: int, word: str) -> list[str]:
+        lists_of = ((f"list {n}", [f"  row {word} {n} {row}" for row in range(rows)]) for n in range(lists))
+        return [line for head, rows_of in lists_of for line in (f"{head} {word}", *rows_of)]
+
+    before, now = page(40, 60, "old"), page(40, 60, "new")
+    assert not too_much(before, now)
+    began = time.process_time()
+    Difference(before, now).lines()
+    assert time.process_time() - began < 0.2
+    before, now = page(40, 2000, "old"), page(40, 2000, "new")
+    began = time.process_time()
+    assert too_much(before, now)
+    assert time.process_time() - began < 0.2
+    assert not too_much(before, [*before[:100], "fresh", *before[100:]])
 
 
 def test_a_page_without_end_is_compared_too() -> None:

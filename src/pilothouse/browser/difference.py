@@ -18,6 +18,7 @@ from pilothouse.result import counted
 MOST_PAIRS = 100_000  # 316 repeating lines on either side keep the matcher busy for 0.3 s, 1,000 for 10 s
 MOST_DEPTH = 60  # deeper lines are told as if they lay here
 MOST_ALIKE = 40  # parts that are compared with each other for what they have in common
+MOST_CHANGED = 5000  # lines that are there now and were not, or the other way round: more are read as a page
 GONE_CHARS = 100
 GONE_SHOWN = 6  # lines in a row; of more, the first and the last
 NEIGHBOUR = 5  # tokens that a line may cost more than its count: it tells the place better
@@ -33,7 +34,7 @@ WAS, SAME, BACK = "was", "same", "back"  # how a line that stays read before; wh
 class Node:
     """A line with the lines in it."""
 
-    __slots__ = ("depth", "digest", "kids", "line", "mark", "size")
+    __slots__ = ("_content", "depth", "digest", "kids", "line", "mark", "size")
 
     def __init__(self, line: str, depth: int) -> None:
         self.line = line
@@ -42,6 +43,14 @@ class Node:
         self.size = 1
         self.digest = 0
         self.mark = ""
+        self._content: Counter[int] | None = None
+
+    @property
+    def content(self) -> Counter[int]:
+        """What lies in it, by what it is: counted once, however many it is compared with."""
+        if self._content is None:
+            self._content = Counter(kid.digest for kid in self.kids)
+        return self._content
 
     def all(self) -> Iterator["Node"]:
         yield self
@@ -153,7 +162,7 @@ class Difference:
             found = _alike(*left, new, old, key)
             pairs += found
             left = left[0] - {here for here, _ in found}, left[1] - {there for _, there in found}
-        return sorted([*pairs, *_akin(*left, new, old)])
+        return sorted([*pairs, *self._akin(*left, new, old)])
 
     def _in_order(self, old: list[int], new: list[int]) -> list[tuple[int, int]]:
         """Pairs of equals that stand in the same order on both sides."""
@@ -177,6 +186,26 @@ class Difference:
             return []
         blocks = SequenceMatcher(None, old[a:b], new[c:d], autojunk=False).get_matching_blocks()
         return [(c + block.b + n, a + block.a + n) for block in blocks for n in range(block.size)]
+
+    def _akin(self, here: set[int], there: set[int], new: list[Node], old: list[Node]) -> list[tuple[int, int]]:
+        """`table 50 rows` is what `table 51 rows` was if most of its rows are the same."""
+        pairs: list[tuple[int, int]] = []
+        lost = [index for index in sorted(there) if old[index].kids][:MOST_ALIKE]
+        for index in [index for index in sorted(here) if new[index].kids][:MOST_ALIKE]:
+            for other in lost:
+                if _role(old[other]) == _role(new[index]) and self._shares(old[other], new[index]):
+                    pairs.append((index, other))
+                    lost.remove(other)
+                    break
+        return pairs
+
+    def _shares(self, one: Node, other: Node) -> bool:
+        fewer, more = sorted((one, other), key=lambda node: len(node.kids))
+        self._spent += len(fewer.kids)
+        if self._spent > MOST_PAIRS:
+            return False
+        common = sum(min(count, more.content[kid]) for kid, count in fewer.content.items())
+        return 2 * common >= len(fewer.kids)
 
     def _find_moved(self) -> None:
         """An element that is gone from one parent and has come to another is the same: it was moved."""
@@ -211,6 +240,15 @@ class Difference:
             run = []
             yield GONE if kind == WAS else kind, node.depth, node.line
         yield from _shortened(run)
+
+
+def too_much(before: list[str], shown: list[str]) -> bool:
+    """Whether to tell what has changed would be no shorter than the page, and long work."""
+    if max(len(before), len(shown)) <= MOST_CHANGED:
+        return False
+    left = Counter(shown)
+    left.subtract(before)
+    return sum(map(abs, left.values())) > MOST_CHANGED
 
 
 def _tree(lines: list[str]) -> list[Node]:
@@ -270,24 +308,6 @@ def _alike(
         waiting[key(old[index])].append(index)
     waiting.pop("", None)
     return [(index, waiting[name].pop()) for index in sorted(here) if waiting.get(name := key(new[index]))]
-
-
-def _akin(here: set[int], there: set[int], new: list[Node], old: list[Node]) -> list[tuple[int, int]]:
-    """`table 50 rows` is what `table 51 rows` was if most of its rows are the same."""
-    pairs: list[tuple[int, int]] = []
-    lost = [index for index in sorted(there) if old[index].kids][:MOST_ALIKE]
-    for index in [index for index in sorted(here) if new[index].kids][:MOST_ALIKE]:
-        for other in lost:
-            if _role(old[other]) == _role(new[index]) and _shares(old[other], new[index]):
-                pairs.append((index, other))
-                lost.remove(other)
-                break
-    return pairs
-
-
-def _shares(one: Node, other: Node) -> bool:
-    mine, theirs = Counter(kid.digest for kid in one.kids), Counter(kid.digest for kid in other.kids)
-    return 2 * (mine & theirs).total() >= min(mine.total(), theirs.total())
 
 
 def _role(node: Node) -> str:

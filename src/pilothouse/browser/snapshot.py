@@ -14,7 +14,7 @@ import msgspec
 
 from pilothouse.browser import unreached, viewer
 from pilothouse.browser.budget import clip, fitting, tokens
-from pilothouse.browser.difference import Difference
+from pilothouse.browser.difference import Difference, too_much
 from pilothouse.browser.document import Base, Place, Seen
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.input import owner_in
@@ -371,9 +371,11 @@ def _out_of_view(part: _Part) -> list[str]:
     return [*(f"+ {line} (outside the view)" for line in part.news), *hint]
 
 
-async def _difference(tab: Tab, base: Base, look: Look, *, in_view: bool) -> list[str]:
-    """What has changed since the caller last looked. What is not shown by a look at more than
+async def _difference(tab: Tab, base: Base, look: Look, *, in_view: bool) -> list[str] | None:
+    """What has changed since the caller last looked; None if that is too much. What is not shown by a look at more than
     the view is not there."""
+    if too_much(base.lines, look.lines):
+        return None
     change = Difference(base.lines, look.lines, known(base, look))
     if in_view:
         await settle(tab, base, change, look)

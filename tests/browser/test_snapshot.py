@@ -1,5 +1,6 @@
 """The page as text: complete, within its budget, with refs that stay."""
 
+import asyncio
 import re
 from typing import Any
 
@@ -611,3 +612,13 @@ async def test_who_asks_for_a_page_too_many_is_told_how_many_there_are(agent: Ag
     await agent.call("navigate", url=site.inline("<p>Short</p>"))
     refused = await fails(agent, "not_found", "get_page_state", page=2)
     assert refused.message.startswith("there is only 1 page")
+
+
+@promise("A12", "C08")
+async def test_pages_that_are_read_at_once_are_what_they_are_one_by_one(agent: Agent, site: PageServer) -> None:
+    html = "".join(f"<p>Line {n} of a page that is long enough for many</p>" for n in range(400))
+    await agent.call("navigate", url=site.inline(html))
+    one_by_one = [await look(agent, budget=400, page=page) for page in (1, 2, 3)]
+    for _ in range(3):
+        at_once = await asyncio.gather(*(look(agent, budget=400, page=page) for page in (3, 1, 2, 1)))
+        assert at_once == [one_by_one[page - 1] for page in (3, 1, 2, 1)]

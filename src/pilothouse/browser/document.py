@@ -82,6 +82,7 @@ class Seen:
     """What the caller has read of this tab: the bases of differences, by what was looked at, and of the next page."""
 
     def __init__(self) -> None:
+        self.turn = asyncio.Lock()  # of looks: each reads on where the one before has come to
         self.begin(None)
 
     def begin(self, document: Document | None) -> None:

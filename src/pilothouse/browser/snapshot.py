@@ -62,6 +62,12 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 async def take(tab: Tab, options: Options) -> Snapshot:
+    """One look at a time: what each shows is what the next one leaves out, or is compared with."""
+    async with tab.seen.turn:
+        return await _take(tab, options)
+
+
+async def _take(tab: Tab, options: Options) -> Snapshot:
     frame, scope = await optional_scope(tab, options.scope)
     wanted: dict[str, Any] = {
         "scope": scope,

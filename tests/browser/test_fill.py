@@ -201,6 +201,9 @@ async def test_options_that_are_not_there(agent: Agent, site: PageServer) -> Non
     assert missing.details["options"] == ["Choose", "Apple", "Banana", "Cherry"]
     await fails(agent, "not_actionable", "select_option", target="#fruit", values=["Cherry"])
     await fails(agent, "bad_request", "select_option", target="#fruit", values=["Apple", "Banana"])
+    none = await fails(agent, "bad_request", "select_option", target="#fruit", values=[])
+    assert "takes one value, and 0 were given" in none.message
+    assert none.suggestions
     await fails(agent, "bad_request", "select_option", target="#text", values=["Apple"])
 
 

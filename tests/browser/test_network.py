@@ -74,6 +74,8 @@ async def test_filters(agent: Agent, site: PageServer) -> None:
     assert await urls(status_min=400) == ["/status/500", "/status/404"]
     assert await urls(status_min=400, status_max=499) == ["/status/404"]
     await fails(agent, "bad_request", "get_network_log", status_min=500, status_max=400)
+    unknown = await fails(agent, "bad_request", "get_network_log", type=["xhr", "Bogus"])
+    assert (unknown.message, "WebSocket" in unknown.suggestions[0]) == ("there is no type 'Bogus'", True)
     assert await urls(method=["post"]) == ["/echo"]
     assert await urls(type=["XHR"]) == ["/echo?kind=xhr"]
     assert await urls(url_pattern="kind=") == ["/echo?kind=fetch", "/echo?kind=xhr"]

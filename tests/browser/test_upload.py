@@ -42,6 +42,19 @@ async def test_bytes(agent: Agent, site: PageServer) -> None:
     await out(agent, "a note.txt (5, text/plain): hello")
 
 
+@promise("C07")
+async def test_what_a_field_does_not_ask_for_is_told(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<input type=file id=f accept='image/*, .PDF' multiple>"))
+    fitting = [given("a.png", "x"), given("b.pdf", "x"), given("of.no-kind-that-we-know", "x")]
+    assert "note" not in await agent.call("upload_file", target="#f", files=fitting)
+    told = await agent.text("upload_file", target="#f", files=[*fitting, given("x.txt", "x")])
+    assert (
+        told
+        == 'chose "a.png", "b.pdf", "of.no-kind-that-we-know", "x.txt" (the field asks for "image/*, .pdf", and "x.txt" does not fit)'
+    )
+    assert await agent.js("f.files.length") == 4
+
+
 @pytest.mark.parametrize("name", ["Résumé (1).txt", ".hidden", "no ending", "many.dots.tar.gz"])
 async def test_a_file_keeps_its_name(agent: Agent, site: PageServer, name: str) -> None:
     await agent.call("navigate", url=site.url("upload.html"))

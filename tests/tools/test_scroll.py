@@ -53,6 +53,14 @@ async def test_in_a_tab_that_is_not_in_front(agent: Agent, site: PageServer) -> 
     assert (await agent.call("evaluate_js", tab="t1", expression="box.scrollTop"))["value"] == 50
 
 
+async def test_two_ways_at_once_are_refused(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<div style=height:3000px>Long</div>"))
+    for both in ({"to": "top", "direction": "down"}, {"to": "bottom", "dy": 10}, {"direction": "up", "dx": 5}):
+        refused = await fails(agent, "bad_request", "scroll", **both)
+        assert "only one of them" in refused.message
+    assert await agent.js("scrollY") == 0
+
+
 async def test_what_is_not_there(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await fails(agent, "not_found", "scroll_into_view", target="#nowhere")

@@ -181,7 +181,11 @@ async def _choose(element: Element, local: int, values: list[str]) -> list[str]:
         case "option_disabled":
             raise Failure("not_actionable", f"the option {answer['wanted']!r} is disabled")
         case "single":
-            raise Failure("bad_request", f"{element.ref} takes one value only")
+            raise Failure(
+                "bad_request",
+                f"{element.ref} takes one value, and {len(values)} were given: nothing was changed",
+                suggestions=['give one: values=["…"]; an empty choice, where there is one, is an option like others'],
+            )
         case _:
             raise _no_select(element)
 

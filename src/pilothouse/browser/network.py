@@ -17,7 +17,7 @@ from pilothouse.browser import patterns
 from pilothouse.browser.eventstream import EventStream
 from pilothouse.browser.signal import Signal
 from pilothouse.cdp.connection import Channel, ProtocolError
-from pilothouse.errors import no_such_status
+from pilothouse.errors import Failure, no_such_status
 
 RING = 1000
 FRAMES_KEPT = 200
@@ -26,6 +26,13 @@ URL_SHOWN_CHARS = 2_048
 URL_MAX_CHARS = 65_536
 ENDED_KEPT = 100
 EXTRA_PER_ID = 4  # headers sent and received, of a request and of one redirect
+# What the browser calls the kinds of requests.
+TYPES = (
+    "Document", "Stylesheet", "Image", "Media", "Font", "Script", "TextTrack", "XHR", "Fetch", "Prefetch",
+    "EventSource", "WebSocket", "Manifest", "SignedExchange", "Ping", "CSPViolationReport", "Preflight", "FedCM",
+    "Other",
+)  # fmt: skip
+_KNOWN_TYPES = {one.lower() for one in TYPES}
 # Kinds that may stay open for as long as they like: nobody waits for them.
 _STREAMS = {"EventSource", "WebSocket", "Ping", "Media", "Prefetch", "Preflight", "CSPViolationReport", "Manifest"}
 _LONG_LIVED = {"shared_worker", "service_worker"}  # they stay when a page goes
@@ -467,6 +474,9 @@ def choice(
     fits = patterns.address(url_pattern) if url_pattern else None
     if status[0] > status[1]:
         raise no_such_status(*status)
+    if unknown := [one for one in types if one.lower() not in _KNOWN_TYPES]:
+        hint = f"types: {', '.join(TYPES)}"
+        raise Failure("bad_request", f"there is no type {unknown[0][:40]!r}", suggestions=[hint])
     of_methods, of_types = {one.upper() for one in methods}, {one.lower() for one in types}
     return lambda one: (
         (not of_methods or one.method in of_methods)

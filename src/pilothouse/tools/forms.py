@@ -90,8 +90,8 @@ async def upload_file(
 ) -> Result[Acted]:
     """Put files into a file input, or the open file chooser."""
     contents = [(file.name, _decoded(file)) for file in files]
-    names = await upload.upload(tab, target, paths, contents)
-    return await acted(tab, f"chose {', '.join(quoted(one) for one in names)}", want=snapshot)
+    names, note = await upload.upload(tab, target, paths, contents)
+    return await acted(tab, f"chose {', '.join(quoted(one) for one in names)}", note, snapshot)
 
 
 def _decoded(file: File) -> bytes:

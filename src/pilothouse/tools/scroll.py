@@ -81,6 +81,9 @@ async def scroll_into_view(tab: Tab, target: Target, snapshot: Want = None) -> R
 async def _scrolled(
     tab: Tab, target: str | list[str] | None, direction: Direction | None, by: tuple[int, int], to: End | None
 ) -> Result[Scrolled]:
+    if sum((bool(direction), any(by), bool(to))) > 1:
+        why = "scroll goes in a direction, by dx and dy, or to an end: only one of them"
+        raise Failure("bad_request", why, suggestions=["one call for each, or a batch of them"])
     frame, local = await optional_scope(tab, target)
     world = await tab.frames.ready(frame, 10)
     mark = Mark(tab, frame)

@@ -130,7 +130,7 @@ ph.fileField = (n, { seal = "" } = {}) => {
   if (seal && !isAsJudged(seal, fillSights(el))) return { fail: "changed", ...named(el) };
   const field = fieldOf(el);
   if (kindOf(field) !== "file") return { fail: "no_files", ...named(el) };
-  return { ref: refs.of(field), multiple: hasAttr(field, "multiple"), fail: isOff(field) ? "disabled" : undefined, ...named(field) };
+  return { ref: refs.of(field), multiple: hasAttr(field, "multiple"), accept: attr(field, "accept") || "", fail: isOff(field) ? "disabled" : undefined, ...named(field) };
 };
 
 const announce = (el, ...types) => types.forEach((type) => el.dispatchEvent(new Event(type, { bubbles: true, composed: true })));
@@ -177,7 +177,7 @@ ph.choose = (n, wanted) => {
   if (!(el instanceof HTMLSelectElement)) return { fail: "not_select", ...named(el) };
   const options = [...optionsOf(el)];
   const labels = options.map((one) => optionText(one));
-  if (!multipleOf(el) && wanted.length > 1) return { fail: "single" };
+  if (!multipleOf(el) && wanted.length !== 1) return { fail: "single" };
   const chosen = [];
   for (const want of wanted) {
     const text = clean(String(want));

@@ -516,7 +516,9 @@ def _check_domains(visit: Visit, tool: Tool, args: msgspec.Struct) -> None:
     for name in tool.url_names if allowed else ():
         url = getattr(args, name)
         if url and url != "about:blank" and (why := read_domains(allowed).refusal(*authority(url))):
-            raise Failure("denied", why, details={"rule": "allowed_domains", "allowed": list(allowed)})
+            hint = "this session was opened so; for other hosts open_session another one, with them in allowed_domains"
+            told = {"rule": "allowed_domains", "allowed": list(allowed)}
+            raise Failure("denied", why, details=told, suggestions=[hint])
 
 
 def _given_to(tool: Tool, args: msgspec.Struct) -> dict[str, Any]:

@@ -96,7 +96,8 @@ async def test_one_dialog_after_another(agent: Agent, site: PageServer) -> None:
 
 async def test_no_dialog_to_handle(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("dialogs.html"))
-    await fails(agent, "not_found", "handle_dialog", accept=True)
+    none = await fails(agent, "not_found", "handle_dialog", accept=True)
+    assert "go on" in none.suggestions[0]
 
 
 async def test_leaving_a_guarded_page(agent: Agent, site: PageServer) -> None:

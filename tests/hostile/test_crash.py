@@ -36,6 +36,7 @@ async def test_a_crash_during_a_call_ends_it(agent: Agent, site: PageServer) -> 
     await crash(tab_of(agent))
     answers = await asyncio.wait_for(asyncio.gather(waiting, script), 3)
     assert [code(one) for one in answers] == ["tab_crashed", "tab_crashed"]
+    assert all("reload: the page comes anew" in one.text for one in answers)
 
 
 async def test_a_crash_while_loading_ends_navigate(agent: Agent, site: PageServer) -> None:

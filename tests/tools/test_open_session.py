@@ -27,6 +27,7 @@ async def test_allowed_domains_hold_for_addresses_and_for_pages(agent: Agent, si
         failure = await refused(agent, tool, url=f"http://localhost:{port}/small.html", **args)
         assert failure.code == "denied", tool
         assert "localhost is not among this session's allowed_domains" in failure.message
+        assert "open_session" in failure.suggestions[0]
     # The page itself is held by the network boundary, and so is a redirect.
     tried = f"fetch('http://localhost:{port}/small.html', {{mode: 'no-cors'}}).then(() => 'through', () => 'held')"
     assert await agent.js(tried) == "held"

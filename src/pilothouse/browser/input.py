@@ -39,7 +39,10 @@ _WHY = {
 }
 
 _LOOK = "look at the page (get_page_state): something may have to be opened, closed or waited for first"
-_NEXT = {"not_editable": 'name a field; or click it, and type_text with the target ":focus" presses the keys there'}
+_NEXT = {
+    "disabled": "do first what enables it (a field, a choice), or wait until it is: wait_for target='#save:enabled'",
+    "not_editable": 'name a field; or click it, and type_text with the target ":focus" presses the keys there',
+}
 _BY = {
     "covered": "it is covered by {by}",
     "pointerless": "it takes no pointer (pointer-events: none): a press there goes to {by}",

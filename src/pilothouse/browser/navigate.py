@@ -345,7 +345,8 @@ async def _until(tab: Tab, condition: Callable[[], bool], end: float, url: str) 
     tab.check_open()
     tab.check_dialog()
     if tab.crashed:
-        raise Failure("tab_crashed", "the tab's renderer crashed while loading")
+        steps = ["reload tries once more; or navigate elsewhere"]
+        raise Failure("tab_crashed", "the tab's renderer crashed while loading", suggestions=steps)
 
 
 def short(url: str) -> str:

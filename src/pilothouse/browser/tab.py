@@ -252,7 +252,7 @@ class Tab:
         if self.closed:
             return self._ended()
         if self.crashed:
-            return Failure("tab_crashed", "the tab's renderer crashed during the call")
+            return _crashed("tab's")
         return self._dialog_failure(self.dialog) if self.dialog else None
 
     def check_open(self) -> None:
@@ -599,13 +599,13 @@ class Tab:
         self._home.report("crash", self, f"the renderer of {self.url[:200]} crashed")
         for channel in self.channels():
             self.frames.lose(channel)
-            channel.interrupt(Failure("tab_crashed", "the tab's renderer crashed during the call"))
+            channel.interrupt(_crashed("tab's"))
         self.signal.stir()
 
     def _frame_crash(self, channel: Channel, url: str) -> None:
         self._home.report("crash", self, f"the renderer of the frame {url[:200]} crashed")
         self.frames.crash(channel)
-        channel.interrupt(Failure("tab_crashed", "the frame's renderer crashed during the call"))
+        channel.interrupt(_crashed("frame's"))
         self.signal.stir()
 
     def shut(self, why: Failure | None = None) -> None:
@@ -616,6 +616,17 @@ class Tab:
 
 
 _BUFFERS: dict[str, Any] = {"maxTotalBufferSize": 64 * 1024 * 1024, "maxResourceBufferSize": 16 * 1024 * 1024}
+
+
+def _crashed(whose: str) -> Failure:
+    return Failure(
+        "tab_crashed",
+        f"the {whose} renderer crashed during the call",
+        suggestions=[
+            "reload: the page comes anew, without what was typed in it and without its refs",
+            "whether the call had its effect is not known: look before you repeat it",
+        ],
+    )
 
 
 def taken(why: str) -> Failure:

@@ -29,7 +29,8 @@ async def handle_dialog(
     """Answer the open dialog."""
     dialog = tab.dialog
     if dialog is None:
-        raise Failure("not_found", f"no dialog is open in {tab.name}")
+        hint = "nothing blocks that tab, so go on; a dialog of another tab is answered with its name as `tab`"
+        raise Failure("not_found", f"no dialog is open in {tab.name}", suggestions=[hint])
     if held := HELD.get():
         held.confirm_dialog(tab)
     mark = Mark(tab, tab.frames.main)

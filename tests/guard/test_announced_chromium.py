@@ -111,6 +111,7 @@ async def is_asked(person: Asked, trap: Trap) -> None:
 
 async def goes(agent: Agent, site: PageServer, body: str, trap: Trap) -> None:
     """A page that goes elsewhere takes the navigation along."""
+    await agent.call("get_current_url")  # to open a session takes time of its own
     await agent.ask("navigate", url=page(site, body, trap), timeout_ms=1000)
 
 

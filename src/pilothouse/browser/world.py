@@ -23,6 +23,8 @@ HERALD = "herald.js"
 _FOLDER = resources.files("pilothouse.browser") / "world"
 CALL_TIMEOUT_S = 30.0
 _COMMENT = re.compile(r"(^|\s)\s*// .*$")  # no text and no pattern of ours has two strokes between blanks
+_TEXT = re.compile(r"[\"'`/]")  # or a pattern: blanks in it count
+_BLANKS = re.compile(r" ?([{}()\[\],;:?=<>|&!*]) ?")
 
 
 @functools.cache
@@ -59,11 +61,11 @@ def _rooms() -> list[str]:
 
 
 def _joined(names: Iterable[str]) -> str:
-    # Comments are for us; every document would have to parse them again.
+    """Comments and blanks are for us; every document would have to parse them again."""
     lines = [
         _COMMENT.sub("", line).strip() for name in names for line in (_FOLDER / name).read_text("utf-8").splitlines()
     ]
-    return "\n".join(line for line in lines if line)
+    return "\n".join(line if _TEXT.search(line) else _BLANKS.sub(r"\1", line) for line in lines if line)
 
 
 class WorldGone(Exception):

@@ -12,6 +12,7 @@ from pilothouse.browser import session as session_module
 from pilothouse.browser import sessions as sessions_module
 from pilothouse.browser.downloads import FINISHED_KEPT, Downloads
 from pilothouse.browser.intercept import Intercept
+from pilothouse.browser.refs import Numbers
 from pilothouse.browser.session import Options
 from pilothouse.browser.sessions import OwnSessions, Sessions
 from pilothouse.browser.terms import Terms
@@ -34,6 +35,9 @@ class FakeContext:
         self.closed = False
 
     def keep_files_in(self, folder: Path) -> None:
+        return None
+
+    def count_on(self, numbers: Numbers) -> None:
         return None
 
     def foremost(self) -> None:

@@ -14,6 +14,7 @@ from pilothouse.call import Caller, Defaults
 from pilothouse.errors import Failure
 from pilothouse.providers.occupied import user_of
 from pilothouse.tool import Access
+from tests.browser.looking import ref
 from tests.house import Agent, House
 from tests.promises import promise
 from tests.server import PageServer
@@ -48,6 +49,22 @@ def restore_tabs(data_dir: Path) -> None:
     tree = json.loads(file.read_text())
     tree.setdefault("session", {})["restore_on_startup"] = 1
     file.write_text(json.dumps(tree))
+
+
+@promise("A11")
+async def test_a_ref_of_a_browser_that_ended_presses_nothing_in_the_next(own_house: House, site: PageServer) -> None:
+    agent = own_house.agent()
+    await agent.call("navigate", url=site.inline("<button>One</button><button>Two</button>"))
+    two = await ref(agent, '"Two"')
+    (session,) = own_house.gate.own(agent.caller).all()
+    browser = session.context.browser
+    await browser.root.send("Browser.close")
+    await until(lambda: not browser.alive)
+    page = "<button>Keep</button><button onclick='gone = 1'>Delete all</button>"
+    await agent.call("navigate", url=site.inline(page))
+    assert await ref(agent, '"Delete all"') != two
+    assert (await refused(agent, "click", target=two)).code == "stale_ref"
+    assert await agent.js("typeof gone") == "undefined"
 
 
 @promise("B02", "B09")

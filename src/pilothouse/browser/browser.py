@@ -223,6 +223,12 @@ class Context:
             eventsEnabled=True,
         )
 
+    def count_on(self, numbers: Numbers) -> None:
+        """Refs go on where those of the session's last browser ended: what it still has of them means nothing here."""
+        self.numbers = numbers
+        for tab in self.tabs:
+            tab.refs.count_on(numbers)
+
     def dress(self, tab: Tab) -> None:
         """What every page of this context pretends to be."""
         width, height = self.viewport

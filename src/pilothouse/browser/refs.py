@@ -1,4 +1,4 @@
-"""Numbers for elements: `e12` is used once in a session, over all its tabs, documents and frames.
+"""Numbers for elements: `e12` is used once in a session, over all its browsers, tabs, documents and frames.
 
 Above: snapshot, locate, tab. Below: nothing. A world numbers its own elements; here each (world, local number) gets
 one number and keeps it. A ref whose world is gone can never mean anything else; nor can one of those that were dropped
@@ -31,6 +31,14 @@ class Refs:
     def __init__(self, numbers: Numbers) -> None:
         self._numbers: dict[tuple[str, int], int] = {}
         self._places: dict[int, tuple[str, int]] = {}
+        self._all = numbers
+        numbers.users.add(self)
+
+    def count_on(self, numbers: Numbers) -> None:
+        """Of the session that it works for from now on."""
+        self._all.users.discard(self)
+        self._numbers.clear()
+        self._places.clear()
         self._all = numbers
         numbers.users.add(self)
 

@@ -17,6 +17,7 @@ from pilothouse.browser.browser import Context
 from pilothouse.browser.files import Folder
 from pilothouse.browser.intercept import Rules
 from pilothouse.browser.pause import Pause
+from pilothouse.browser.refs import Numbers
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stream import Line, Stream, Wanted
 from pilothouse.browser.tab import Tab, taken
@@ -87,6 +88,7 @@ class Session:
         self._context: Context | None = None
         self._tabs: dict[str, Tab] = {}
         self._names = itertools.count(1)
+        self._numbers = Numbers()
         self._moving_in = asyncio.Lock()
         self._turned_away: set[Tab] = set()
         self._dismissed: set[Tab] = set()
@@ -339,6 +341,7 @@ class Session:
         context.keep_files_in(self.folder)
         context.files = self.files
         context.terms = self._terms
+        context.count_on(self._numbers)
         context.intercept.rules = self.rules
         if self._border:
             context.hold_to(self._border)

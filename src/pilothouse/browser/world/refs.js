@@ -13,6 +13,7 @@ const refs = (() => {
   let last = 0;
   let swept = 0;
   let look = null;
+  let unheard = false;
 
   // What nobody named is known by its text.
   const callOf = (el) => nameOf(el) || clean(textContentOf(el).slice(0, 400));
@@ -20,7 +21,8 @@ const refs = (() => {
   // Each time an element is printed its memory is renewed: names change while the element stays.
   function of(el) {
     let n = numbers.get(el);
-    if (!nameCache || !look || look.call !== calls) look = { ...past.look(), call: calls };
+    if (unheard && n) return n;
+    if (!unheard && (!nameCache || !look || look.call !== calls)) look = { ...past.look(), call: calls };
     if (n && nameCache && (memory.get(n) || {}).look === look) return n;
     if (!n || n <= last - MAX) {
       n = ++last;
@@ -29,9 +31,13 @@ const refs = (() => {
       elements.set(n, new WeakRef(el));
       for (let root = rootOf(el); typeOf(root) === 11 && root instanceof ShadowRoot; root = rootOf(hostOf(root))) watchRoot(root);
     }
-    if (isField(tagOf(el))) past.keep(el, look.look);
-    memory.set(n, { role: roleOf(el), name: cut(callOf(el), 200), look });
+    if (!unheard) memory.set(n, { role: roleOf(el), name: cut(callOf(el), 200), look });
     return n;
+  }
+  // Numbers that nobody is told: nothing is remembered for them.
+  function unasked(work) {
+    unheard = true;
+    try { return work(); } finally { unheard = false; }
   }
   // The oldest of too many: whoever still has that number hears that it is stale, and its element gets a new one.
   function drop(n) {
@@ -47,12 +53,11 @@ const refs = (() => {
     return was && old ? past.successor(old, was.look) : null;
   }
   function newMoment() {
-    past.keepAll();
     if (last < swept + 1000) return;
     swept = last;
     for (const n of elements.keys()) if (n < last - DEAD && !get(n)) drop(n);
   }
-  return { of, get, twin, newMoment, mark: (n) => `\u0001${n}\u0001`, was: (n) => memory.get(n) || null };
+  return { of, get, twin, unasked, newMoment, mark: (n) => `\u0001${n}\u0001`, was: (n) => memory.get(n) || null };
 })();
 
 ph.describe = (n) => {

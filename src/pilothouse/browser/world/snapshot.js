@@ -24,12 +24,11 @@ ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin
 ph.rehearse = () => withNames(() => {
   ph.watch();
   const root = bodyOf(document);
-  if (root) printTree(buildTree({ root, full: false, margin: 0, dry: true }));
+  if (root) refs.unasked(() => printTree(buildTree({ root, full: false, margin: 0, dry: true })));
 });
 
 // The element behind a ref, for CDP calls that need an object (DOM.describeNode, file inputs).
 ph.element = (n) => refs.get(n);
-ph.twin = (n) => { const el = refs.twin(n); return el ? refs.of(el) : 0; };
 ph.refs = refs;
 
 let counter = 0;
@@ -53,6 +52,7 @@ ph.watch = () => {
 function watchRoot(root) {
   if (!observer || watched.has(root)) return;
   watched.add(root);
+  if (root instanceof ShadowRoot) past.watch(root);
   observer.observe(root, { subtree: true, childList: true, attributeOldValue: true, characterDataOldValue: true });
 }
 // What scripts set without any event or mutation: values, checks, the address, the window.

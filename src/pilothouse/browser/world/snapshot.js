@@ -29,6 +29,7 @@ ph.rehearse = () => withNames(() => {
 
 // The element behind a ref, for CDP calls that need an object (DOM.describeNode, file inputs).
 ph.element = (n) => refs.get(n);
+ph.twin = (n) => { const el = refs.twin(n); return el ? refs.of(el) : 0; };
 ph.refs = refs;
 
 let counter = 0;

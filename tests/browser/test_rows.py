@@ -251,15 +251,3 @@ async def test_a_press_in_a_long_list_that_changes_is_quick(agent: Agent, site: 
     place = tab_of(agent).refs.place(go)
     assert place
     assert await world.run(timed, place[1]) < 250
-
-
-async def test_a_frame_in_a_row_is_read_whatever_its_row_says(agent: Agent, site: PageServer) -> None:
-    rows = "".join(
-        f"<li><b>{name}</b> <iframe srcdoc='<button>In</button>'></iframe></li>" for name in ("Alpha", "Beta")
-    )
-    text = await page(agent, site, f"<ul>{rows}</ul>")
-    assert text.count('"In"') == 2
-    await agent.js("document.querySelectorAll('b').forEach((one, i) => { one.textContent = `Gamma ${i}`; }); return 0")
-    text = await look(agent, full=True)
-    assert text.count('"In"') == 2
-    await agent.call("click", target=ref_in(text, '"In"'))

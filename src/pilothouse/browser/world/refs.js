@@ -26,7 +26,7 @@ const refs = (() => {
     if (unheard && n) return n;
     if (!unheard && (!nameCache || !look || look.call !== calls)) look = { ...past.look(), call: calls, pages: new Map() };
     if (n && nameCache && (memory.get(n) || {}).look === look) return n;
-    const row = n && !/^i?frame$/.test(tagOf(el)) && rowOf(n, look.pages);   // by a frame's number its content is found
+    const row = n && rowOf(n, look.pages);
     if (row && row.another) {
       elements.delete(n);
       memory.get(n).row = row;

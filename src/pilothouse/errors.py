@@ -24,9 +24,7 @@ CODES: dict[str, Kind] = {
     "unknown_tool": Kind("protocol", False, 404, "There is no tool of that name."),
     "not_found": Kind("browser", False, 404, "Nothing matches: element, tab, frame, request or session."),
     "ambiguous": Kind("browser", False, 409, "Several elements match a text, a label or a role; use the ref of one."),
-    "stale_ref": Kind(
-        "browser", False, 409, "What the ref named is gone, or is another row's now; take a new snapshot."
-    ),
+    "stale_ref": Kind("browser", False, 409, "The ref's document or element is gone; take a new snapshot."),
     "not_actionable": Kind("browser", True, 409, "The element is hidden, disabled, covered or moving."),
     "timeout": Kind("browser", True, 504, "The deadline passed first."),
     "navigation_failed": Kind("browser", True, 502, "The browser could not load the address."),

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser.frames import Frame
-from pilothouse.browser.input import CHECK_TIMEOUT_S, MOMENT_S, found_as, node_in, owner_in, raise_if_unfit
+from pilothouse.browser.input import CHECK_TIMEOUT_S, MOMENT_S, node_in, owner_in, raise_if_unfit
 from pilothouse.browser.locate import Element, Spot, find
 from pilothouse.browser.settle import Ahead, turn_ahead
 from pilothouse.browser.tab import Tab
@@ -225,7 +225,7 @@ async def _ask(
 def _sealed(element: Element, answer: dict[str, Any]) -> Element:
     """A twin that stands in for the element is judged, and held, in its place."""
     raise_if_unfit(element, answer)
-    note = found_as(answer) or element.note
+    note = "it was re-rendered; its unique twin was used" if answer.get("twin") else element.note
     spot = Spot(answer["spot"], time.monotonic()) if "spot" in answer else None
     return msgspec.structs.replace(element, local=answer["local"], note=note, seal=answer["seal"], spot=spot)
 

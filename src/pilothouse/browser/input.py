@@ -98,14 +98,7 @@ async def middle(tab: Tab, element: Element) -> Point:
 
 
 def note_of(element: Element, spot: dict[str, Any]) -> str:
-    return found_as(spot) or element.note
-
-
-def found_as(spot: dict[str, Any]) -> str:
-    """How what a ref names was found, if not as it was shown."""
-    if spot.get("twin"):
-        return "it was re-rendered; its unique twin was used"
-    return "its row has changed since it was shown" if spot.get("changed") else ""
+    return "it was re-rendered; its unique twin was used" if spot.get("twin") else element.note
 
 
 def raise_if_unfit(element: Element, spot: dict[str, Any]) -> None:
@@ -114,9 +107,6 @@ def raise_if_unfit(element: Element, spot: dict[str, Any]) -> None:
         return
     if fail == "detached":
         raise stale(element.ref, "the element is gone from the page, without a unique replacement")
-    if fail == "another":
-        why = "it belongs to another row now: the page has put other words around it since it was shown"
-        raise stale(element.ref, why, {"row_was": spot["was"], "row_is": spot["is"]})
     by = spot.get("by", "another element")
     why = _BY.get(fail, "").format(by=by) or _WHY.get(fail, fail)
     raise Failure(

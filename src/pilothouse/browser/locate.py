@@ -111,9 +111,8 @@ def _by_ref(tab: Tab, ref: str) -> Element:
     raise stale(ref, "its document is gone")
 
 
-def stale(ref: str, why: str, details: dict[str, Any] | None = None) -> Failure:
-    look = "take a new snapshot (get_page_state) and use its refs"
-    return Failure("stale_ref", f"{ref}: {why}", details=details, suggestions=[look])
+def stale(ref: str, why: str) -> Failure:
+    return Failure("stale_ref", f"{ref}: {why}", suggestions=["take a new snapshot (get_page_state) and use its refs"])
 
 
 async def _by_query(tab: Tab, query: str, *, one: bool) -> Element:

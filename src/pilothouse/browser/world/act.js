@@ -7,12 +7,10 @@ const animationsOf = uncurry(Element.prototype.getAnimations);
 const scrollTo = uncurry(Element.prototype.scrollIntoView);
 const focusOn = uncurry(HTMLElement.prototype.focus);
 
-// The element a ref names: itself, unless it is another row's now; or after a re-render the single one that took its place.
-// What was judged has none.
+// The element a ref names: itself, or after a re-render the single one that took its place. What was judged has none.
 function living(n, seal = "") {
-  const el = refs.get(n), row = refs.rowOf(n);
-  if (row && row.another) return { fail: "another", was: cut(row.was, 80), is: cut(row.is, 80) };
-  if (el && connectedOf(el)) return { el, changed: Boolean(row && row.changed) };
+  const el = refs.get(n);
+  if (el && connectedOf(el)) return { el };
   const twin = seal ? null : refs.twin(n);
   return twin ? { el: twin, twin: refs.of(twin) } : { fail: "detached", ...ph.describe(n) };
 }
@@ -107,11 +105,11 @@ ph.check = async (n, { enabled = true, waitMs = 1000, seal = "" } = {}) => {
   for (;;) {
     const found = living(n, seal);
     if (found.fail) return found;
-    const { el, twin, changed } = found;
+    const { el, twin } = found;
     await stillness(el);
     const spot = enabled && isOff(el) ? { fail: "disabled" } : place(el);
     if (!spot.fail && seal && !isAsJudged(seal, pressSights(el, spot))) return { fail: "changed", ...named(el) };
-    if (!spot.fail) { begin(el); if (enabled) expectPress(el); return { ...spot, twin, changed, ...named(el) }; }
+    if (!spot.fail) { begin(el); if (enabled) expectPress(el); return { ...spot, twin, ...named(el) }; }
     if (performance.now() >= end) return { ...spot, ...named(el) };
     await nextChange(Math.min(100, end - performance.now()));
   }
@@ -161,7 +159,7 @@ ph.at = (x, y) => {
 ph.focus = (n, { seal = "" } = {}) => {
   const found = living(n, seal);
   if (found.fail) return found;
-  const { el, twin, changed } = found;
+  const { el, twin } = found;
   if (seal && !isAsJudged(seal, fillSights(el))) return { fail: "changed", ...named(el) };
   const field = el instanceof HTMLLabelElement && controlOf(el) ? controlOf(el) : el;
   if (!isVisible(field)) return { fail: "hidden", ...named(field) };
@@ -170,7 +168,7 @@ ph.focus = (n, { seal = "" } = {}) => {
   if (!insideView(rectOf(field))) toMiddle(field);
   focusOn(field, { preventScroll: true });
   const held = focusedElement();
-  return { twin, changed, fail: held && composedContains(field, held) ? undefined : "no_focus", ...named(field) };
+  return { twin, fail: held && composedContains(field, held) ? undefined : "no_focus", ...named(field) };
 };
 ph.box = (n) => {
   const { el, fail } = living(n);

@@ -167,7 +167,7 @@ ph.aims = (numbers, { fills = false, enter = false } = {}) => withNames(() => nu
   const el = found.el;
   const sights = fills ? fillSights(el) : pressSights(el, insideView(rectOf(el)) ? pressable(el) : null);
   const then = enter ? enterSights(fieldOf(el)) : [];
-  return { local: found.twin || n, twin: found.twin, changed: found.changed, sights, seal: sealed(sights), then, enterSeal: sealed(then) };
+  return { local: found.twin || n, twin: found.twin, sights, seal: sealed(sights), then, enterSeal: sealed(then) };
 }));
 // The same of one that is about to be pressed, with where to press: both in one breath, so that a press that nobody has to
 // be asked about needs no second look. Without a spot it is not ready yet.

@@ -54,7 +54,7 @@ ph.enter = async (n, { clear = true, value = "", waitMs = 1000, seal = "", keys 
     if (found.fail) return found;
     const el = fieldOf(found.el);
     const kind = kindOf(el) || (keys ? "keys" : "");
-    const answer = { kind, ref: refs.of(el), twin: found.twin, changed: found.changed, ...named(el) };
+    const answer = { kind, ref: refs.of(el), twin: found.twin, ...named(el) };
     if (seal && !isAsJudged(seal, fillSights(found.el))) return { ...answer, fail: "changed" };
     const fail = kind === "keys" ? (takesKeys(el) ? "" : "no_focus") : unfit(el, kind);
     if (!fail) {

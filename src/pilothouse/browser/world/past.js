@@ -102,14 +102,6 @@ const past = (() => {
     }
   }
   const pageAt = (since) => pageThen(log.map((one) => one.record), since.at - first, held, holds);
-  // Whose an element is now. What has happened is not known any more: it is taken for what it was.
-  function rowOf(el, since, pages) {
-    pulse();
-    if (since.at < first || since.at === first + log.length || !connectedOf(el)) return null;
-    if (!pages.has(since.at)) pages.set(since.at, pageAt(since));
-    const row = rowIn(pages.get(since.at), el);
-    return pages.get(since.at).isKnown() ? row : { unknown: true };
-  }
   // The element that took this one's place since, if nothing else has changed. Of a canvas nobody could tell.
   function successor(old, since) {
     pulse();
@@ -117,5 +109,5 @@ const past = (() => {
     if (since.at < first || since.look < spoilt || since.where !== where() || !all("canvas").next().done) return null;
     return twinIn(pageAt(since), old);
   }
-  return { note, look, successor, rowOf, watch: (root) => roots.add(new WeakRef(root)) };
+  return { note, look, successor, watch: (root) => roots.add(new WeakRef(root)) };
 })();

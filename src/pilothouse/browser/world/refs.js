@@ -1,9 +1,8 @@
 // Refs: one number for one element, for as long as this document lives.
 // Above: tree.js prints them, act.js acts by them. Below: dom.js, roles.js, names.js, past.js.
 // The daemon turns a world's number into the tab's (e12); in texts a ref stands as \u0001n\u0001.
-// Identity is the element itself, as long as the row that it stands in is that of the same record (rows.js). What was
-// re-rendered is found again by what has happened since its number was last given (past.js): the one element in its place,
-// if all else is as it was. No ref ever means a second element otherwise.
+// Identity is the element itself. What was re-rendered is found again by what has happened since its number was last
+// given (past.js): the one element in its place, if all else is as it was. No ref ever means a second element otherwise.
 
 const refs = (() => {
   const numbers = new WeakMap();
@@ -19,19 +18,12 @@ const refs = (() => {
   // What nobody named is known by its text.
   const callOf = (el) => nameOf(el) || clean(textContentOf(el).slice(0, 400));
 
-  // Each time an element is printed its memory is renewed: names change while the element stays. What has become another
-  // record's gets another number: whoever has the old one means what it was.
+  // Each time an element is printed its memory is renewed: names change while the element stays.
   function of(el) {
     let n = numbers.get(el);
     if (unheard && n) return n;
-    if (!unheard && (!nameCache || !look || look.call !== calls)) look = { ...past.look(), call: calls, pages: new Map() };
+    if (!unheard && (!nameCache || !look || look.call !== calls)) look = { ...past.look(), call: calls };
     if (n && nameCache && (memory.get(n) || {}).look === look) return n;
-    const row = n && rowOf(n, look.pages);
-    if (row && row.another) {
-      elements.delete(n);
-      memory.get(n).row = row;
-      n = 0;
-    }
     if (!n || n <= last - MAX) {
       n = ++last;
       drop(n - MAX);
@@ -39,13 +31,8 @@ const refs = (() => {
       elements.set(n, new WeakRef(el));
       for (let root = rootOf(el); typeOf(root) === 11 && root instanceof ShadowRoot; root = rootOf(hostOf(root))) watchRoot(root);
     }
-    if (!unheard && !(row && row.unknown)) memory.set(n, { role: roleOf(el), name: cut(callOf(el), 200), look });
+    if (!unheard) memory.set(n, { role: roleOf(el), name: cut(callOf(el), 200), look });
     return n;
-  }
-  // What has become of the row around it since its number was last given.
-  function rowOf(n, pages = new Map()) {
-    const was = memory.get(n), el = get(n);
-    return was && (was.row || (el && past.rowOf(el, was.look, pages)));
   }
   // Numbers that nobody is told: nothing is remembered for them.
   function unasked(work) {
@@ -70,7 +57,7 @@ const refs = (() => {
     swept = last;
     for (const n of elements.keys()) if (n < last - DEAD && !get(n)) drop(n);
   }
-  return { of, get, twin, rowOf, unasked, newMoment, mark: (n) => `\u0001${n}\u0001`, was: (n) => memory.get(n) || null };
+  return { of, get, twin, unasked, newMoment, mark: (n) => `\u0001${n}\u0001`, was: (n) => memory.get(n) || null };
 })();
 
 ph.describe = (n) => {

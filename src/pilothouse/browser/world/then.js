@@ -1,5 +1,5 @@
 // Then: a part of the page as it was when somebody looked, read from what has happened since.
-// Above: past.js, twin.js, rows.js. Below: dom.js.
+// Above: past.js, twin.js. Below: dom.js.
 
 const attributesOf = uncurry(Element.prototype.getAttributeNames);
 const SPOKEN = words("alt title placeholder label value aria-label aria-valuetext aria-roledescription");
@@ -84,7 +84,7 @@ function pageThen(records, early, heldThen, heldNow) {
     return isField(tagOf(el)) ? `${out} ="${(then ? heldThen : heldNow)(el)}"` : out;
   }
   return {
-    known: new Map(), records, lists, homes, texts, attributes, touched, above, read, kids, text: textOf,
+    records, lists, homes, texts, attributes, touched, above, read, kids, text: textOf,
     elements: (node, then) => kids(node, then).filter(isElement),
     home: (node) => (homes.has(node) ? homes.get(node) : above(node)),
     isKnown: () => left > 0,

@@ -69,7 +69,9 @@ function pageThen(records, early, heldThen, heldNow) {
       if ((type !== 1 && type !== 11) || node === except) continue;
       if (type === 1) out += `<${tagOf(node)}${markOf(node, then, spoken)}>`;
       const root = type === 1 && shadowOf(node);
-      stack.push(null, ...[...kids(node, then)].reverse());
+      stack.push(null);
+      const inside = kids(node, then);
+      for (let i = inside.length - 1; i >= 0; i--) stack.push(inside[i]);
       if (root) stack.push(root);
     }
     return out;

@@ -11,7 +11,6 @@ function pageThen(records, early, heldThen, heldNow) {
   const texts = new Map();
   const attributes = new Map();
   const before = new Map();
-  const touched = new Set();   // what changes have happened in
   let left = 100000;           // nodes that may be read: more, and it is not known
   const above = (node) => parentNodeOf(node) || (node instanceof ShadowRoot ? hostOf(node) : null);
   const at = (map, key, empty) => (map.has(key) ? map : map.set(key, empty)).get(key);
@@ -26,7 +25,6 @@ function pageThen(records, early, heldThen, heldNow) {
       for (const node of removedNodes) if (!homes.has(node)) homes.set(node, target);
       at(lists, target, []).push(record);
     }
-    for (let up = target; up && !touched.has(up); up = above(up)) touched.add(up);
   }
   function kidsNow(node) {
     const kids = [];
@@ -57,8 +55,8 @@ function pageThen(records, early, heldThen, heldNow) {
   const kids = (node, then) => (then ? kidsThen(node) : kidsNow(node));
   const textOf = (node, then) => clean(then && texts.has(node) ? texts.get(node) : dataOf(node));
 
-  // All that a part of the page is and holds, or only what it says to a person, without what `except` says.
-  function read(top, then, spoken = false, except = null) {
+  // All that a part of the page is and holds, or only what it says to a person.
+  function read(top, then, spoken = false) {
     let out = "";
     const stack = [top];
     while (stack.length && left-- > 0) {
@@ -66,7 +64,7 @@ function pageThen(records, early, heldThen, heldNow) {
       const type = node ? typeOf(node) : 0;
       if (type === 3) out += textOf(node, then);
       else if (!type) out += "</>";
-      if ((type !== 1 && type !== 11) || node === except) continue;
+      if (type !== 1 && type !== 11) continue;
       if (type === 1) out += `<${tagOf(node)}${markOf(node, then, spoken)}>`;
       const root = type === 1 && shadowOf(node);
       stack.push(null);
@@ -86,7 +84,7 @@ function pageThen(records, early, heldThen, heldNow) {
     return isField(tagOf(el)) ? `${out} ="${(then ? heldThen : heldNow)(el)}"` : out;
   }
   return {
-    records, lists, homes, texts, attributes, touched, above, read, kids, text: textOf,
+    records, lists, homes, texts, attributes, above, read, kids, text: textOf,
     elements: (node, then) => kids(node, then).filter(isElement),
     home: (node) => (homes.has(node) ? homes.get(node) : above(node)),
     isKnown: () => left > 0,

@@ -66,6 +66,13 @@ def test_each_picture_has_a_file_of_its_own(
     assert (out, err.startswith("saved screenshot-")) == ("0", True)
 
 
+def test_what_went_wrong_is_told_also_where_no_picture_can_be_put(capfd: pytest.CaptureFixture[str], tmp_path: Path):
+    assert show(pictures(1, failed=True), as_json=False, output=str(tmp_path / "no" / "f.png")) == 4
+    said = capfd.readouterr().err
+    assert "No such file" in said
+    assert said.endswith("told\n")
+
+
 @pytest.mark.parametrize("details", [{"line": 3, "column": 1}, {"line": "[[rules]]"}, {"line": None}, {}])
 def test_an_error_is_shown_whatever_its_details_are(capsys: pytest.CaptureFixture[str], details: dict[str, Any]):
     error = {"code": "page_error", "category": "browser", "details": details}

@@ -1,5 +1,6 @@
 """One declaration: what `@tool` makes of an annotated function, and how arguments are taken and refused."""
 
+import time
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -218,3 +219,15 @@ def test_an_unknown_tool_is_refused_with_the_nearest():
     with pytest.raises(Failure) as long:
         registry().find("x" * 1000)
     assert len(long.value.message) < 200
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 3_000_000, " - at `$." * 100_000 + "\n", " - at `$." + "[" * 300_000, " - at `$.steps"]
+)
+def test_a_name_of_any_length_is_refused_at_once_and_in_few_words(name: str):
+    began = time.monotonic()
+    with pytest.raises(Failure) as refused:
+        poke_tool().parse({"target": "a", name: 1})
+    assert time.monotonic() - began < 1
+    assert "unknown field" in refused.value.message
+    assert len(refused.value.message) < 1000

@@ -274,7 +274,7 @@ class Gate:
             args = shortened(args, tool, left_s)
         try:
             # A tool made of steps has no deadline of its own: each step has one.
-            async with asyncio.timeout(None if tool.runner_name else left_s + GRACE_S):
+            async with asyncio.timeout(None if tool.runner_name else left_s + self.timing.grace_s(args)):
                 if tab is None:
                     self.permits.hide(visit)
                     return await self._handle(visit, place, args)
@@ -323,8 +323,9 @@ class Gate:
     def _runner(self, visit: Visit) -> Callable[[str, dict[str, Any]], Any]:
         async def run(name: str, args: dict[str, Any]) -> Step:
             assert visit.session
-            if self.registry.find(name).needs_session:
-                args = {"session": visit.session.id, **args}
+            tool = self.registry.find(name)
+            if tool.needs_session:
+                args = tool.placed_in(visit.session.id, args)
             call = visit.call
             step = Call(name, args, call.caller, dialog=call.dialog, patience_s=call.patience_s)
             answer = await self.call(step)

@@ -16,6 +16,7 @@ from pilothouse.errors import Failure
 from pilothouse.tool import Tool
 
 GRACE_S = 0.2  # a tool may end its own wait first, with the better error
+SHOWING_S = 0.5  # and, where it was asked to, show the page at which the wait has ended
 PROBE_S = 0.4  # a page that takes longer to say anything is stuck; both together stay below a second
 
 
@@ -32,6 +33,10 @@ class Timing:
 
     def left_s(self, visit: Visit, args: msgspec.Struct) -> float:
         return max(self.deadline_ms(visit, args) / 1000 - visit.placing_s, 0)
+
+    @staticmethod
+    def grace_s(args: msgspec.Struct) -> float:
+        return SHOWING_S if getattr(args, "snapshot", None) else GRACE_S
 
     def expected_s(self, visit: Visit) -> float | None:
         """When it will be over at the latest, counted from its beginning, as far as that is known."""

@@ -7,7 +7,6 @@ schema, the class of its first parameter (`Tab`, `Session`, `OwnSessions` …) w
 
 import enum
 import inspect
-import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Annotated, Any, Protocol, cast, get_args, get_type_hints
 
@@ -23,6 +22,9 @@ from pilothouse.schema import input_schema, output_schema, within
 Target = str | list[str]
 TimeoutMs = Annotated[int, Meta(ge=1, le=600_000)]
 Url = Annotated[str, Meta(max_length=65_536)]  # an address that will be opened: the gate checks it first
+
+MOST_SAID = 300
+_AT = " - at `$."
 
 
 class Access(enum.Enum):
@@ -106,6 +108,13 @@ class Tool(msgspec.Struct, frozen=True):
         except msgspec.ValidationError as error:
             raise self._refusal(*self._explained(str(error))) from None
 
+    def placed_in(self, session: str, args: dict[str, Any]) -> dict[str, Any]:
+        """The arguments, in that session where they name none."""
+        fields = self.arguments.__struct_fields__
+        given = {key: value for key, value in args.items() if value or self._canonical(key, fields) != "session"}
+        is_named = any(self._canonical(key, fields) == "session" for key in given)
+        return given if is_named else {"session": session, **given}
+
     def accepted(self) -> dict[str, str]:
         """The unlisted names of its arguments, and what they mean."""
         fields = self.arguments.__struct_fields__
@@ -145,9 +154,14 @@ class Tool(msgspec.Struct, frozen=True):
         return "; ".join(f"{' and '.join(keys)} both mean {name}" for name, keys in meant.items() if len(keys) > 1)
 
     def _explained(self, reason: str) -> tuple[str, list[str]]:
-        """What msgspec says, with what could stand at the place that it names (`… - at `$.steps[0]``)."""
-        place = re.search(r" - at `\$\.(.*)`$", reason)
-        path = place[1] if place else ""
+        """What msgspec says, with what could stand at the place that it names (`… - at `$.steps[0]``). It repeats the
+        names that a caller has sent, however long."""
+        said, at, place = reason.rpartition(_AT)
+        if len(place) > MOST_SAID:  # no place of ours, but of a caller's name
+            said, at, place = reason, "", ""
+        reason = f"{said[:MOST_SAID]}…" if len(said) > MOST_SAID else said
+        reason += at + place
+        path = place.removesuffix("`") if at else ""
         found = within(self.input_schema, path)
         if choices := found.get("enum"):
             reason += f"; it can be {', '.join(map(str, choices))}"

@@ -76,6 +76,16 @@ async def test_bad_steps(agent: Agent, site: PageServer) -> None:
 
 
 @promise("B06")
+async def test_a_step_may_name_its_session_by_any_name(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    (session,) = (await agent.call("list_sessions"))["sessions"]
+    ways = [{"sessionId": session["session"]}, {"session": session["session"]}, {"session": ""}, {"session_id": ""}, {}]
+    done = await agent.ask("batch", steps=[step("click", target="#go", **way) for way in ways])
+    assert not done.failed, done.text
+    assert await agent.js("clicks") == len(ways)
+
+
+@promise("B06")
 async def test_a_session_is_opened_before_a_batch_not_in_it(agent: Agent, site: PageServer) -> None:
     steps = [step("open_session"), step("navigate", url=site.url("small.html")), step("get_page_text")]
     refused = await fails(agent, "bad_request", "batch", steps=steps)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -40,6 +41,20 @@ async def test_a_reply_answers_its_call_whatever_the_order(wire: Wire) -> None:
     wire.push(id=2, result={"n": 2})
     wire.push(id=1, result={"n": 1})
     assert (await first, await second) == ({"n": 1}, {"n": 2})
+
+
+@promise("A04", "C11")
+async def test_an_event_belongs_to_no_call() -> None:
+    """Transports run in the context of the call that had the browser started."""
+    caller: ContextVar[str] = ContextVar("caller", default="nobody")
+    token = caller.set("the first caller")
+    try:
+        wire, heard = Wire(), list[str]()
+        wire.root.on("A.event", lambda params: heard.append(caller.get()))
+        wire.push(method="A.event", params={})
+        assert heard == ["nobody"]
+    finally:
+        caller.reset(token)
 
 
 @promise("A01")

@@ -141,6 +141,18 @@ SHAPES: dict[str, tuple[str, Any, int, str]] = {
     ),
     "a token that is true": ("tools/call", {**ECHO, "_meta": {"progressToken": True}}, -32602, "_meta.progressToken"),
     "a token that is null": ("tools/call", {**ECHO, "_meta": {"progressToken": None}}, -32602, "_meta.progressToken"),
+    "too many answers": (
+        "tools/call",
+        {**ECHO, "inputResponses": dict.fromkeys(map(str, range(101)), 1)},
+        -32602,
+        '"params.inputResponses" has at most 100 answers',
+    ),
+    "many answers of no kind": (
+        "tools/call",
+        {**ECHO, "inputResponses": dict.fromkeys(map(str, range(100)), 1)},
+        -32602,
+        "tools/call: more than 100 fields do not fit",
+    ),
     "answers a number": ("tools/call", {**ECHO, "inputResponses": 5}, -32602, '"params.inputResponses" must be an obj'),
     "a forged state": ("tools/call", {**ECHO, "requestState": "forged"}, -32602, "requestState"),
     "a state of the wrong type": ("tools/call", {**ECHO, "requestState": 5}, -32602, "requestState"),
@@ -267,6 +279,12 @@ async def test_an_id_in_flight_is_not_taken_twice(local: Path, gate: FakeGate) -
         assert (await opened.call("ping", id=9))["id"] == 9
 
 
+@pytest.mark.parametrize("era", ["2025-11-25"], indirect=True)
+async def test_what_is_written_as_null_is_not_there(wire: Asks) -> None:
+    reply = await wire(request(method="tools/call", params={**ECHO, "_meta": None}))
+    assert "result" in reply, reply
+
+
 async def test_requests_cancelled_as_they_come_leave_room_for_others(local: Path) -> None:
     """They are read in one piece, so each is cancelled before it has begun."""
     async with line(local) as opened:
@@ -290,13 +308,22 @@ async def test_an_id_in_flight_is_not_taken_twice_over_http(url: str, gate: Fake
         async with asyncio.timeout(20):
             while not gate.calls:
                 await asyncio.sleep(0.01)
-        second = await http.post(f"{url}/mcp", json=slow, headers=headers)
-        assert second.status_code == 400
-        assert "already in flight" in second.json()["error"]["message"]
+        for ident in (9, "9"):  # the SDK would keep the answers to both in one place
+            second = await http.post(f"{url}/mcp", json={**slow, "id": ident}, headers=headers)
+            assert second.status_code == 400
+            assert "already in flight" in second.json()["error"]["message"]
         assert "done" in (await first).text
         again = {**slow, "params": {"name": "fake_echo", "arguments": {"text": "again"}}}
         assert "again" in (await http.post(f"{url}/mcp", json=again, headers=headers)).text
         assert len(gate.calls) == 2
+
+
+@pytest.mark.parametrize("params", [[1], "x", 5, None])
+async def test_a_response_with_odd_parameters_is_refused_as_one(url: str, params: Any) -> None:
+    async with httpx2.AsyncClient(headers=HEADERS, timeout=10) as http:
+        reply = await http.post(f"{url}/mcp", json={"jsonrpc": "2.0", "id": 1, "result": {}, "params": params})
+        assert 400 <= reply.status_code < 500
+        assert reply.json()["error"]["code"] < 0
 
 
 async def test_notifications_and_responses_out_of_the_blue_change_nothing(local: Path) -> None:

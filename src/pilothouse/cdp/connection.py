@@ -8,6 +8,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable
+from contextvars import Context
 from typing import Any, cast
 
 import msgspec
@@ -109,8 +110,11 @@ class Channel:
         handlers = self._handlers.get(method)
         if not handlers:
             return
-        params = decode(raw)
-        for handler in tuple(handlers):
+        # Events belong to no call, but a transport runs in the context of the one that had it made.
+        Context().run(self._hand_out, method, tuple(handlers), decode(raw))
+
+    def _hand_out(self, method: str, handlers: tuple[Handler, ...], params: dict[str, Any]) -> None:
+        for handler in handlers:
             try:
                 handler(params)
             except Exception:  # one listener's mistake must not cost everybody the browser

@@ -41,7 +41,10 @@ def show(answer: Entry, *, as_json: bool, output: str) -> int:
     try:
         files = _kept(answer, output, always=not as_json)
     except OSError as error:
-        return complain(f"{error.filename or output}: {error.strerror}")
+        told = complain(f"{error.filename or output}: {error.strerror}")
+        if not answer["failed"]:
+            return told
+        files = []  # what has gone wrong before is told all the same
     if as_json:
         _write(sys.stdout, _as_json(answer, files))
     elif answer["failed"]:

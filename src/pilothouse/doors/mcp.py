@@ -49,7 +49,7 @@ from pilothouse.doors.questions import Questions
 from pilothouse.doors.replay import Replay, Replays
 from pilothouse.doors.seal import Seal
 from pilothouse.doors.shapes import answer_to_wire, tool_to_wire
-from pilothouse.doors.unfit import in_words, unfit
+from pilothouse.doors.unfit import MAX_READ, in_words, unfit
 from pilothouse.errors import Failure
 from pilothouse.gate import Gate
 from pilothouse.tool import Progress
@@ -96,7 +96,7 @@ class McpDoor:
         self._questions = Questions(gate.approvals)
         self._sessions: dict[tuple[str, str], list[str]] = {}
         self._buses: dict[str, tuple[InMemorySubscriptionBus, ListenHandler]] = {}
-        self._busy: set[tuple[str, wire.Id]] = set()
+        self._busy: set[tuple[str, str]] = set()  # the SDK keeps the answer to 5 where it keeps that to "5"
         self.server = self._build()
         self._manager = _Manager(self.server, retry_interval=1000, max_sessions=1000)
 
@@ -156,7 +156,7 @@ class McpDoor:
             return await call_next(ctx)
         finally:
             if ctx.request_id is not None:
-                self._busy.discard((session, ctx.request_id))
+                self._busy.discard((session, str(ctx.request_id)))
 
     def _left(self, session: str) -> None:
         self.herald.remove(session)
@@ -393,6 +393,8 @@ class McpDoor:
         """What the SDK would take for something else: a version that nobody speaks, or one that is left out."""
         ident, method = message.get("id"), str(message.get("method", ""))
         version = headers.get("mcp-protocol-version")
+        if "method" not in message:
+            return None
         if version is None:
             is_modern = method != "initialize" and _is_enveloped(method, message.get("params"))
             if "mcp-session-id" in headers or not is_modern:
@@ -408,7 +410,7 @@ class McpDoor:
 
     def claim(self, session: str, message: wire.Message) -> bool:
         """Whether a request's id is free in its HTTP session. The SDK would mix up the answers of two."""
-        pair = (session, message.get("id", ""))
+        pair = (session, str(message.get("id", "")))
         if not self.herald.knows(session) or "method" not in message or "id" not in message:
             return True
         if pair in self._busy:
@@ -417,7 +419,7 @@ class McpDoor:
         return True
 
     def release(self, session: str, message: wire.Message) -> None:
-        self._busy.discard((session, message.get("id", "")))
+        self._busy.discard((session, str(message.get("id", ""))))
 
 
 class _Client:
@@ -531,7 +533,8 @@ async def _tell_unfit(ctx: Context, call_next: CallNext) -> HandlerResult:
     try:
         return await call_next(ctx)
     except ValidationError as error:
-        told = unfit(error.errors(include_url=False, include_context=False, include_input=False))
+        few = error.error_count() <= MAX_READ
+        told = unfit(error.errors(include_url=False, include_context=False, include_input=False)) if few else []
         fields = {"fields": [one._asdict() for one in told]}
         raise MCPError(types.INVALID_PARAMS, in_words(ctx.method, told), fields) from None
     except MCPError as refused:
@@ -581,7 +584,7 @@ def _is_modern(version: str) -> bool:
 
 
 def _is_enveloped(method: str, params: Params) -> bool:
-    meta: Any = (params or {}).get("_meta")
+    meta: Any = params.get("_meta") if isinstance(params, dict) else None
     return method == "server/discover" or (isinstance(meta, dict) and types.PROTOCOL_VERSION_META_KEY in meta)
 
 

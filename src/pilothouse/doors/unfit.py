@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 MAX_TOLD = 5
+MAX_READ = 100  # of more nobody wants to hear which, and to write them down takes seconds (M)
 MAX_FIELD_CHARS = 120
 _KINDS = {
     "missing": "is missing",
@@ -32,7 +33,8 @@ def unfit(problems: Iterable[Mapping[str, Any]]) -> list[Unfit]:
 
 
 def in_words(method: str, told: list[Unfit]) -> str:
-    return f"{method[:80]}: " + "; ".join(f'"{one.field}" {one.problem}' for one in told)
+    fields = "; ".join(f'"{one.field}" {one.problem}' for one in told)
+    return f"{method[:80]}: {fields or f'more than {MAX_READ} fields do not fit'}"
 
 
 def _field(where: Iterable[str | int]) -> str:

@@ -15,6 +15,7 @@ from pilothouse.result import clean_tree
 
 MAX_BYTES = overlong.MAX_BYTES
 MAX_DEPTH = 100
+MAX_ANSWERS = 100  # to questions of ours, of which a call asks one or two; each is read in several ways
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -65,7 +66,12 @@ def read(raw: bytes) -> Message:
 def _check_params(params: Any, ident: Id | None) -> None:
     if not isinstance(params, dict):
         raise Malformed(INVALID_PARAMS, '"params" must be an object', ident)
-    meta: Any = cast(Message, params).get("_meta", {})
+    answers: Any = cast(Message, params).get("inputResponses")
+    if isinstance(answers, dict) and len(cast(Message, answers)) > MAX_ANSWERS:
+        raise Malformed(INVALID_PARAMS, f'"params.inputResponses" has at most {MAX_ANSWERS} answers', ident)
+    meta: Any = cast(Message, params).get("_meta")
+    if meta is None:  # so some write what is not there
+        return
     if not isinstance(meta, dict):
         raise Malformed(INVALID_PARAMS, '"params._meta" must be an object', ident)
     if "progressToken" in meta and not _is_id(cast(Message, meta)["progressToken"]):

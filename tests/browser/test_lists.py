@@ -110,6 +110,68 @@ async def test_a_list_that_is_open_already(agent: Agent, site: PageServer, optio
     assert await agent.js("window.hit") == "Red"
 
 
+# As the combobox of the ARIA guide: what the keys have come to is marked as if it were chosen.
+GUIDE = """<input id=field role=combobox aria-label=Fruit aria-expanded=false aria-controls=list autocomplete=off>
+    <ul id=list role=listbox hidden></ul><script>
+    const show = () => { list.replaceChildren(...['Apple', 'Apricot', 'Banana'].filter(x => x.startsWith(field.value)).map((name, n) => {
+        const one = document.createElement('li'); one.role = 'option'; one.textContent = name; one.ariaSelected = String(!n);
+        one.onclick = () => { window.picked = name; window.times = (window.times || 0) + 1; field.value = name; hide(); }; return one; }));
+        list.hidden = false; field.ariaExpanded = 'true'; };
+    const hide = () => { list.hidden = true; field.ariaExpanded = 'false'; };
+    field.oninput = show; field.onclick = show; addEventListener('keydown', e => { if (e.key === 'Escape') hide(); });</script>"""
+
+
+async def test_what_the_keys_have_come_to_is_not_chosen_yet(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(GUIDE))
+    for wanted in ("Apple", "Banana", "Apricot"):
+        await agent.call("select_option", target="#field", values=[wanted])
+        assert await agent.js("[picked, field.value, list.hidden]") == [wanted, wanted, True]
+    assert await agent.js("times") == 3
+
+
+async def test_what_is_chosen_already_is_not_chosen_again(agent: Agent, site: PageServer) -> None:
+    """To press it could be to take it back; the list does not stay open."""
+    await agent.call("navigate", url=site.inline(GUIDE))
+    await agent.js("field.value = 'Apple', picked = 'Apple', 0")
+    await agent.call("select_option", target="#field", values=["Apple"])
+    assert await agent.js("[list.hidden, window.times || 0]") == [True, 0]
+
+
+CLOSES = """<button id=field aria-haspopup=listbox aria-expanded=false aria-controls=list>Tags</button>
+    <ul id=list role=listbox {} hidden><li role=option>One<li role=option>Two<li role=option>Three</ul><script>
+    const show = open => { list.hidden = !open; field.ariaExpanded = String(open); };
+    field.onclick = () => show(list.hidden);
+    for (const one of list.children) one.onclick = () => {
+        one.ariaSelected = String(one.ariaSelected !== 'true'); show(false); };
+    const chosen = () => [...list.children].filter(x => x.ariaSelected === 'true').map(x => x.textContent);</script>"""
+
+
+async def test_a_list_of_several_that_closes_with_each_choice(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(CLOSES.format("aria-multiselectable=true")))
+    await agent.call("select_option", target="#field", values=["One", "Three"])
+    assert await agent.js("[chosen().join(), list.hidden]") == ["One,Three", True]
+    failure = await fails(agent, "not_found", "select_option", target="#field", values=["Two", "Four"])
+    assert 'chosen: "Two"' in failure.message
+
+
+@promise("C08")
+async def test_a_list_of_one_takes_one(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(CLOSES.format("")))
+    await fails(agent, "bad_request", "select_option", target="#field", values=["One", "Two"])
+    assert await agent.js("[chosen().join(), list.hidden]") == ["", True]
+
+
+@promise("C08")
+async def test_two_options_of_one_name(agent: Agent, site: PageServer) -> None:
+    people = "<li role=option data-value={}>John Smith</li>"
+    page = CLOSES.format("").replace("<li role=option>One", people.format(7) + people.format(8))
+    await agent.call("navigate", url=site.inline(page))
+    await fails(agent, "ambiguous", "select_option", target="#field", values=["John Smith"])
+    assert await agent.js("[chosen().join(), list.hidden]") == ["", True]
+    await agent.call("select_option", target="#field", values=["8"])
+    assert await agent.js("list.children[1].ariaSelected") == "true"
+
+
 async def test_what_is_chosen_beside_it_stays_chosen(agent: Agent, site: PageServer) -> None:
     """What a choice opens is no part of the list it was made in."""
     page = """<button id=more aria-haspopup=menu aria-expanded=false onclick="list.hidden = false; this.ariaExpanded = true"

@@ -1,7 +1,9 @@
 """The page as text: complete, within its budget, with refs that stay."""
 
 import asyncio
+import random
 import re
+import string
 from typing import Any
 
 import pytest
@@ -41,6 +43,21 @@ async def test_no_budget_is_exceeded(agent: Agent, site: PageServer, page: str) 
     assert all(real <= budget for real, budget in zip(count_tokens(seen), limits, strict=True))
 
 
+def ids(signs: str, length: int) -> str:
+    """A hundred of them, the same ones in every run."""
+    lot = random.Random(length)
+    return " ".join("".join(lot.choices(signs, k=length)) for _ in range(100))
+
+
+@promise("A12")
+async def test_a_list_of_ids_keeps_the_budget_too(agent: Agent, site: PageServer) -> None:
+    rows = [f"<li>{one} <button>Delete</button></li>" for one in ids(string.ascii_lowercase, 20).split()]
+    await agent.call("navigate", url=site.inline(f"<ul>{''.join(rows)}</ul>"))
+    seen = [await look(agent, budget=budget, full=True) for budget in BUDGETS]
+    assert len(seen[0]) < len(seen[-1])
+    assert all(real <= budget for real, budget in zip(count_tokens(seen), BUDGETS, strict=True))
+
+
 @promise("A12")
 async def test_the_estimate_is_above_the_real_count(agent: Agent) -> None:
     texts = [
@@ -52,6 +69,24 @@ async def test_the_estimate_is_above_the_real_count(agent: Agent) -> None:
         " ".join(str(n) for n in range(500)),
         "https://example.com/a/b/c?x=1&y=%20%2F&z=foo_bar-baz#top",
         "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "сӕрмагонд ӕвзӕг ӕмӕ ӕндӕр",
+        "ދިވެހިބަސް ރާއްޖޭގެ ބަހެވެ",
+        "ܠܫܢܐ ܣܘܪܝܝܐ",
+        "בְּרֵאשִׁית בָּרָא אֱלֹהִים",
+        "ˈtɹænskɹɪpʃən ʃəˈnɛtɪk",
+        "∀x∈ℝ: ⌈x⌉ = −⌊−x⌋, ∮∇×F",
+        "\ue000\uf8ff \U00010380 \U000f0001",
+        "एक पृष्ठ और बटन",
+        "ปุ่มบันทึกการเปลี่ยนแปลง",
+        ids(string.ascii_lowercase, 20),
+        ids(string.ascii_lowercase, 4),
+        ids(string.ascii_uppercase, 8),
+        ids(string.ascii_letters + string.digits, 22),
+        ids(string.ascii_lowercase + "234567", 56),
+        ids("abcdefghijklmnop", 32),
+        ids("abcdef" + string.digits, 40),
+        ids(string.punctuation, 6),
+        " ".join(word.title() + word.title() for word in ids(string.ascii_lowercase, 4).split()),
     ]
     assert all(real <= tokens(text) for real, text in zip(count_tokens(texts), texts, strict=True))
 

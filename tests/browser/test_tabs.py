@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pilothouse.browser.screencast import Frame, Screencasts
-from tests.browser.looking import fails
+from tests.browser.looking import fails, tab_of
 from tests.house import Agent, House
 from tests.promises import promise
 from tests.server import PageServer
@@ -110,6 +110,46 @@ async def test_a_window_that_the_page_closes(agent: Agent, site: PageServer) -> 
     await agent.call("wait_for", function="made.closed")
     assert await names(agent) == ["t1"]
     await fails(agent, "not_found", "click", target="#go", tab="t2")
+
+
+async def close_itself(agent: Agent) -> str:
+    """The current tab, by script. What the next answer tells of it."""
+    tab = tab_of(agent)
+    told = await agent.text("evaluate_js", expression="void setTimeout(close)")
+    assert await tab.signal.until(lambda: tab.closed, 5)
+    return told + await agent.text("get_page_title", tab="t1")
+
+
+@promise("B07")
+async def test_a_current_tab_that_closes_itself_leaves_none_current(agent: Agent, site: PageServer) -> None:
+    """A log-in that closes its window: what was meant for it must not happen in the page behind it."""
+    await agent.call("navigate", url=site.url("popup.html"))
+    await agent.call("click", target="text=Open window")
+    await agent.call("switch_tab", tab="t2")
+    await agent.call("new_tab", url=site.url("form.html"), background=True)
+    told = await close_itself(agent)
+    assert "t2 closed; none is current until switch_tab says which, such as t1" in told
+    for tool, args in (("press_key", {"key": "Enter"}), ("get_page_state", {}), ("close_tab", {})):
+        failure = await fails(agent, "tab_closed", tool, **args)
+        assert failure.suggestions[0] == "switch_tab t1, or name it: tab=t1"
+    assert await agent.text("close_tab", tab="t3") == "closed t3; no tab is current"
+    await agent.call("get_page_state", tab="t1")
+    await fails(agent, "tab_closed", "evaluate_js", expression="1")
+    await agent.call("switch_tab", tab="t1")
+    assert await agent.js("document.title") == "Popups"
+
+
+@promise("B07")
+async def test_who_goes_somewhere_without_a_tab_gets_a_new_one(agent: Agent, site: PageServer) -> None:
+    """Once it has heard that the current one has closed."""
+    await agent.call("navigate", url=site.url("popup.html"))
+    await agent.call("click", target="text=Open window")
+    await agent.call("switch_tab", tab="t2")
+    await close_itself(agent)
+    await fails(agent, "tab_closed", "navigate", url=site.url("form.html"))
+    await agent.call("navigate", url=site.url("form.html"))
+    assert await names(agent) == ["t1", "t3"]
+    assert (await agent.call("get_page_title", tab="t1"))["title"] == "Popups"
 
 
 @promise("B07")

@@ -23,7 +23,7 @@ GONE_CHARS = 100
 GONE_SHOWN = 6  # lines in a row; of more, the first and the last
 NEIGHBOUR = 5  # tokens that a line may cost more than its count: it tells the place better
 LEGEND = "(> stood elsewhere before)"
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_PAGES_OWN = re.compile(r'"(?:[^"\\]|\\.)*"| <[^<>]*>')  # what a page says, and what is said of its make
 _REF = re.compile(r"\be[1-9]\d*\b")
 _ROLE = re.compile(r"[\w-]+|\W")
 
@@ -317,7 +317,7 @@ def _role(node: Node) -> str:
 
 def first_ref(line: str) -> str:
     """Of a line the element that it is about; no text of the page can look like one."""
-    found = _REF.search(_QUOTED.sub('""', line))
+    found = _REF.search(_PAGES_OWN.sub('""', line))
     return found[0] if found else ""
 
 

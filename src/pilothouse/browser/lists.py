@@ -14,6 +14,7 @@ from pilothouse.browser.locate import HELD, Element
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
+from pilothouse.result import quoted
 
 SHOWN_MS = 300  # in which an open list shows what it has at hand
 FETCHED_MS = 3000  # in which it shows what it has asked a server for
@@ -32,8 +33,25 @@ async def choose(tab: Tab, element: Element, told: dict[str, Any], wanted: list[
         told = await _closed(tab, element)
     if not told["open"]:
         await _press(tab, element)
-    chosen = [await _choose_one(tab, element, told, one) for one in wanted]
+    now = await _now(element)
+    if len(wanted) > 1 and now.get("one"):
+        await _close(tab, element)
+        raise _single(element, wanted)
+    opens_again = bool(now.get("open"))  # one that says so
+    chosen: list[str] = []
+    is_pressed = False
+    for one in wanted:
+        if chosen and opens_again and not (await _now(element)).get("open"):
+            await _press(tab, element)  # it closes with each choice
+        try:
+            name, is_pressed = await _choose_one(tab, element, told, one)
+        except Failure as failure:
+            failure.message += f"; chosen: {quoted(', '.join(chosen), 200)}" if chosen else ""
+            raise
+        chosen.append(name)
     await _drop_others(tab, element, chosen)
+    if len(chosen) == 1 and not is_pressed:
+        await _close(tab, element)
     return chosen
 
 
@@ -52,9 +70,11 @@ async def _closed(tab: Tab, element: Element) -> dict[str, Any]:
     return told
 
 
-async def _choose_one(tab: Tab, element: Element, told: dict[str, Any], wanted: str) -> str:
+async def _choose_one(tab: Tab, element: Element, told: dict[str, Any], wanted: str) -> tuple[str, bool]:
+    """What it is called, and whether it had to be pressed."""
     found = await _look_for(element, wanted, SHOWN_MS if told["writes"] else FETCHED_MS)
-    if not found["ref"] and told["writes"]:
+    is_written = not found["ref"] and bool(told["writes"])
+    if is_written:
         await _write(tab, element, wanted)
         found = await _look_for(element, wanted, FETCHED_MS)
     if not found["ref"]:
@@ -63,9 +83,13 @@ async def _choose_one(tab: Tab, element: Element, told: dict[str, Any], wanted: 
     if found["off"]:
         await _close(tab, element)
         raise Failure("not_actionable", f"the option {wanted!r} is disabled")
-    if not found["chosen"]:
+    if found["alike"] > 1:
+        await _close(tab, element)
+        raise _alike(element, wanted, found["alike"])
+    is_pressed = is_written or not found["chosen"]
+    if is_pressed:
         await _press(tab, _other(element, found["ref"]))
-    return found["name"]
+    return found["name"], is_pressed
 
 
 async def _look_for(element: Element, wanted: str, wait_ms: int) -> dict[str, Any]:
@@ -84,7 +108,7 @@ async def _write(tab: Tab, element: Element, text: str) -> None:
 
 
 async def _drop_others(tab: Tab, element: Element, wanted: list[str]) -> None:
-    now = await hand.told_after(element.world, "chosenIn", element.local, otherwise={})
+    now = await _now(element)
     chosen = now.get("chosen", [])
     if now.get("many"):
         # A list in which they are not is another one, as a menu that the choice has opened.
@@ -95,9 +119,13 @@ async def _drop_others(tab: Tab, element: Element, wanted: list[str]) -> None:
         await _close(tab, element)
 
 
+async def _now(element: Element) -> dict[str, Any]:
+    return await hand.told_after(element.world, "chosenIn", element.local, otherwise={})
+
+
 async def _close(tab: Tab, element: Element) -> None:
     """It lies over what comes next."""
-    now = await hand.told_after(element.world, "chosenIn", element.local, otherwise={})
+    now = await _now(element)
     if now.get("open") and not tab.hindrance():
         mark = Mark(tab, element.frame)
         await hand.stroke(tab, keys.strokes("Escape"))
@@ -112,6 +140,25 @@ async def _press(tab: Tab, element: Element) -> None:
 def _other(element: Element, local: int) -> Element:
     """Another one of the same document; it was judged by nobody."""
     return msgspec.structs.replace(element, local=local, seal="", spot=None)
+
+
+def _single(element: Element, wanted: list[str]) -> Failure:
+    return Failure(
+        "bad_request",
+        f"{element.ref} says that it takes one option, and {len(wanted)} were given: nothing was chosen",
+        suggestions=["give one: values=[…]", "if it does take several: choose them one by one"],
+    )
+
+
+def _alike(element: Element, wanted: str, count: int) -> Failure:
+    """To choose the first of them could be to choose another person of that name."""
+    return Failure(
+        "ambiguous",
+        f"{count} options of {element.ref} are called {wanted!r}: nothing was chosen",
+        suggestions=[
+            "click it, look at what tells them apart (get_page_state), and click the ref of the one that is meant"
+        ],
+    )
 
 
 def _missing(element: Element, wanted: str, found: dict[str, Any], *, opened: bool) -> Failure:

@@ -4,6 +4,7 @@ Above: sessions, tools. Below: browser, tab, watch, stream.
 """
 
 import asyncio
+import functools
 import itertools
 import time
 from collections import OrderedDict
@@ -94,7 +95,7 @@ class Session:
         self._dismissed: set[Tab] = set()
         self._closing: set[asyncio.Task[None]] = set()
         self._withdrawn: OrderedDict[str, str] = OrderedDict()  # tabs that the person took back, and in which words
-        self._left_without = ""  # the last words about the current one, while there is no other
+        self._lost: Callable[[], Failure] | None = None  # why none is current, until somebody says which one is
         self._is_told = False
         self._popups: dict[str, float] = {}  # tabs opened by pages that nobody has waited for yet, and when
         self._popped = Signal()
@@ -163,7 +164,7 @@ class Session:
                 await context.intercept.apply()
             for tab in context.tabs:
                 self._name(tab)
-            self.current, self._left_without = context.foremost(), ""
+            self.current, self._lost = context.foremost(), None
             if again and self.current:
                 self.report("browser", self.current.name, context.begun_anew)
 
@@ -186,9 +187,9 @@ class Session:
                 raise self._no_tab(f"there is no tab {name[:40]!r} in this session")
             await self.context.wake(found)
             return found
-        if self.current is None and self._left_without and not (opens and self._is_told):
+        if self.current is None and self._lost and not (opens and self._is_told):
             self._is_told = True
-            raise taken(self._left_without)
+            raise self._lost()
         if opens and (self.current is None or self.current.closed):
             return await self.new_tab("about:blank", background=False)
         if self.current is None or self.current.closed:
@@ -305,21 +306,28 @@ class Session:
         if tab.withdrawn and tab not in self._dismissed:
             self._withdraw(tab)
             return
-        if tab not in self._dismissed:
-            self.watch.add("tab_closed", tab.name, f"{tab.name} closed")
-        if self.current is tab:
-            self._left_without = ""
-            opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
-            self.current = opener or next(iter(reversed(self.tabs)), None)
+        opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
+        heir = opener or next(iter(reversed(self.tabs)), None)
+        words, is_asked_for = f"{tab.name} closed", tab in self._dismissed
+        if self.current is tab and heir and not is_asked_for:
+            words += f"; none is current until switch_tab says which, such as {heir.name}"
+            self._lose(functools.partial(_gone, tab.name, heir.name))
+        elif self.current is tab:
+            self.current, self._lost = heir, None
+        if not is_asked_for:
+            self.watch.add("tab_closed", tab.name, words)
+
+    def _lose(self, why: Callable[[], Failure]) -> None:
+        """What was meant for it must not happen in another tab: none is current until somebody says which."""
+        self.current, self._lost, self._is_told = None, why, False
 
     def _withdraw(self, tab: Tab) -> None:
-        """What was meant for it must not happen in another tab: nothing is current until somebody says what is."""
         self.watch.add("browser", tab.name, tab.withdrawn)
         self._withdrawn[tab.name] = tab.withdrawn
         while len(self._withdrawn) > WITHDRAWN_KEPT:
             self._withdrawn.popitem(last=False)
         if self.current is tab:
-            self.current, self._left_without, self._is_told = None, tab.withdrawn, False
+            self._lose(functools.partial(taken, tab.withdrawn))
 
     def _name(self, tab: Tab) -> None:
         tab.name = f"t{next(self._names)}"
@@ -351,3 +359,9 @@ class Session:
     def _no_tab(self, message: str) -> Failure:
         hint = "list_tabs shows what is open" if self._tabs else "open one with new_tab"
         return Failure("not_found", message, details={"tabs": [tab.name for tab in self.tabs]}, suggestions=[hint])
+
+
+def _gone(name: str, heir: str) -> Failure:
+    """The current tab closed, and nobody of ours asked for it."""
+    steps = [f"switch_tab {heir}, or name it: tab={heir}", "list_tabs shows what is open"]
+    return Failure("tab_closed", f"{name}, the current tab, has closed", suggestions=steps)

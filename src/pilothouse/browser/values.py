@@ -18,8 +18,13 @@ _SOURCE = """((value) => {
     "URLSearchParams", "Map"].map((name) => `[object ${name}]`));
   const cut = (text) => text.length <= 10000 ? text
     : `${text.slice(0, 10000)}… (cut: ${text.length} characters in all)`;
-  const nodeText = (one) => one.nodeType === 9 ? "#document"
-    : cut(one.nodeType === 1 ? one.outerHTML : one.textContent);
+  const outerOf = Object.getOwnPropertyDescriptor(Element.prototype, "outerHTML").get;
+  const nodeText = (one) => {
+    if (kindOf(one).endsWith("Document]")) return "#document";
+    try {
+      return cut(one.nodeType === 1 ? Reflect.apply(outerOf, one, []) : one.textContent);
+    } catch { return null; }
+  };
   const number = (one) => {
     if (Object.is(one, -0)) return said("-0", "-0");
     return Number.isFinite(one) ? one : said(String(one), String(one));
@@ -39,7 +44,9 @@ _SOURCE = """((value) => {
   };
   const list = (some) => { const found = []; for (const one of some) found.push(plain(one)); return found; };
   const object = (one) => {
-    if (typeof one.nodeType === "number" && typeof one.nodeName === "string") return nodeText(one);
+    const isNode = typeof one.nodeType === "number" && typeof one.nodeName === "string";
+    const source = isNode ? nodeText(one) : null;
+    if (source !== null) return source;
     if (Array.isArray(one)) return list(one);
     const kind = kindOf(one);
     if (kind === "[object Date]") return Number.isNaN(one.getTime()) ? String(one) : one.toISOString();

@@ -72,7 +72,7 @@ async def list_tabs(session: Session) -> Result[Tabs]:
 async def _give_up(session: Session, tab: Tab, before: Tab | None) -> None:
     with contextlib.suppress(Failure):
         await session.close_tab(tab)
-    session.current = before if before and not before.closed else session.current
+    session.current = session.current if before and before.closed else before
 
 
 @tool(Access.VISIT, core=True, example={"url": "/small.html"}, aliases=("open_tab",))
@@ -122,8 +122,8 @@ async def close_tab(session: Session, tab: str = "") -> Result[One]:
     await session.close_tab(chosen)
     if not chosen.closed:  # it asks whether it may be
         chosen.check_dialog()
-    now = f"; {session.current.name} is current" if session.current else "; no tab is left"
-    return Result(f"closed {chosen.name}{now}", One(chosen.name))
+    current = session.current.name if session.current else "no tab"
+    return Result(f"closed {chosen.name}; {current} is {'current' if session.tabs else 'left'}", One(chosen.name))
 
 
 @tool(Access.READ, live=False, example={"timeout_ms": 1000})

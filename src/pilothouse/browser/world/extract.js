@@ -25,7 +25,7 @@ function dataOfElement(el, attribute) {
   if (attribute === "value" && isSecret(el)) return MASK;
   const value = attribute === "value" && !hasAttr(el, "value") ? valueOf(el, roleOf(el)) || null : attr(el, attribute);
   if (value === null || !ADDRESSES.has(attribute)) return value === null ? null : cut(value, VALUE_MAX);
-  try { return new URL(value, document.baseURI).href; } catch { return cut(value, VALUE_MAX); }
+  try { return new URL(value, baseOf(document)).href; } catch { return cut(value, VALUE_MAX); }
 }
 function contentOf(el) {
   const tag = tagOf(el);

@@ -115,7 +115,7 @@ function select(el, clear) {
     if (clear) selectArea(el);
     else el.setSelectionRange(areaValueOf(el).length, areaValueOf(el).length);
   } else {
-    const range = document.createRange();
+    const range = madeRange(document);
     range.selectNodeContents(el);
     if (!clear) range.collapse(false);
     const selection = getSelection();

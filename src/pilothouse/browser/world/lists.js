@@ -7,7 +7,8 @@ const POPUPS = /^(listbox|menu|tree|grid|true)$/;
 const holdsValue = (el) => /^(combobox|listbox)$/.test(roleOf(el)) || attr(el, "aria-haspopup") === "listbox";
 const opensList = (el) => holdsValue(el) || POPUPS.test(attr(el, "aria-haspopup") || "");
 const isOpen = (el) => attr(el, "aria-expanded") === "true";
-const isChosen = (el) => attr(el, "aria-selected") === "true" || checkedState(el, roleOf(el)) === "checked";
+const isMarked = (el) => attr(el, "aria-selected") === "true" || checkedState(el, roleOf(el)) === "checked";
+const isMany = (all) => all.some((one) => roleOf(one) === "menuitemcheckbox" || closestComposed(one, (up) => attr(up, "aria-multiselectable") === "true"));
 let stoodBefore = null;  // what was in sight before we opened the list; null if we have not opened it
 
 // Who opens the list: the element itself, or the one in it that says so.
@@ -39,13 +40,21 @@ function saidIn(keeper, want) {
   return holders.find((el) => clean(textContentOf(el)) === want && (hasCome(el) || (isVisible(el) && lists.some((one) => one !== el && composedContains(one, el)))));
 }
 
+const calledIn = (el) => clean(nameOf(el) || textContentOf(el));
+// In a list of one value the option is marked, too, that the keys have come to: which one is chosen its keeper says.
+function isChosen(el, keeper, all) {
+  if (!isMarked(el)) return false;
+  const value = clean(valueOf(keeper, roleOf(keeper)) || textContentOf(keeper));
+  return isMany(all) || roleOf(keeper) === "listbox" || value === calledIn(el);
+}
+
 ph.keepsList = (n, { seal = "" } = {}) => {
   const found = living(n, seal);
   if (found.fail) return found;
   if (seal && !isAsJudged(seal, fillSights(found.el))) return { fail: "changed", ...named(found.el) };
   const el = keeperOf(found.el);
   const open = isOpen(el) || (roleOf(el) === "listbox" && attr(el, "aria-expanded") !== "false");
-  stoodBefore = open ? null : new WeakSet([...everyElement()].filter(isVisible));
+  stoodBefore = open || !opensList(el) ? null : new WeakSet([...everyElement()].filter(isVisible));
   return {
     ref: refs.of(el), twin: found.twin, fail: isOff(el) ? "disabled" : undefined, opens: opensList(el), writes: kindOf(el) === "text",
     holds: holdsValue(el), open, known: listsOf(el).length > 0 || choicesIn(el).length > 0, ...named(el),
@@ -53,26 +62,34 @@ ph.keepsList = (n, { seal = "" } = {}) => {
 };
 // The option that is called so, as soon as it is there; and all that could be chosen instead.
 ph.choiceIn = async (n, wanted, waitMs) => {
-  const want = clean(wanted), low = want.toLowerCase(), end = performance.now() + waitMs;
+  const end = performance.now() + waitMs;
   for (;;) {
-    const keeper = refs.get(n);
+    const keeper = refs.get(n), began = performance.now();
     if (!keeper || !connectedOf(keeper)) return { fail: "detached" };
-    const all = choicesOf(keeper);
-    const called = all.map((el) => clean(nameOf(el) || textContentOf(el)));
-    let at = all.findIndex((el) => attr(el, "data-value") === wanted || attr(el, "value") === wanted);
-    if (at < 0) at = called.indexOf(want);
-    if (at < 0) at = called.findIndex((name) => name.toLowerCase() === low);
-    const el = at >= 0 ? all[at] : all.length ? null : saidIn(keeper, want);
-    if (el) return { ref: refs.of(el), name: called[at] || want, chosen: isChosen(el), off: isOff(el) };
-    if (performance.now() >= end) return { ref: 0, options: called.slice(0, 50), total: called.length };
+    const found = withNames(() => choiceNow(keeper, wanted));
+    const cost = performance.now() - began;
+    if (found.ref || performance.now() >= end) return found;
+    if (cost > 4) await later(cost);  // a restless page must not spend all its time being looked at
     await nextChange(Math.min(100, end - performance.now()));
   }
 };
-// Options of a list that takes several, which are chosen and not wanted any more.
-ph.chosenIn = (n) => {
+function choiceNow(keeper, wanted) {
+  const want = clean(wanted), low = want.toLowerCase();
+  const all = choicesOf(keeper), called = all.map(calledIn);
+  const valueIn = (el) => attr(el, "data-value") || attr(el, "value");
+  let fit = all.filter((el) => valueIn(el) === wanted);
+  if (!fit.length) fit = all.filter((el, at) => called[at] === want);
+  if (!fit.length) fit = all.filter((el, at) => called[at].toLowerCase() === low);
+  const el = fit[0] || (all.length ? null : saidIn(keeper, want));
+  if (!el) return { ref: 0, options: called.slice(0, 50), total: all.length };
+  const isOne = fit.every((one) => valueIn(one) ? valueIn(one) === valueIn(el) : one === el);  // shown twice, as among the latest ones
+  return { ref: refs.of(el), name: fit.length ? calledIn(el) : want, chosen: isChosen(el, keeper, all), off: isOff(el), alike: isOne ? 1 : fit.length };
+}
+// What is chosen in it now; whether it takes several (`many`), or by what it says of its options just one (`one`).
+ph.chosenIn = (n) => withNames(() => {
   const el = refs.get(n);
-  if (!el || !connectedOf(el)) return { many: false, chosen: [], open: false };
-  const all = choicesOf(el);
-  const many = all.some((one) => roleOf(one) === "menuitemcheckbox" || closestComposed(one, (up) => attr(up, "aria-multiselectable") === "true"));
-  return { many, chosen: all.filter(isChosen).map((one) => ({ ref: refs.of(one), name: clean(nameOf(one) || textContentOf(one)) })), open: isOpen(el) };
-};
+  if (!el || !connectedOf(el)) return { many: false, one: false, chosen: [], open: false };
+  const all = choicesOf(el), many = isMany(all);
+  const chosen = many ? all.filter(isMarked).map((one) => ({ ref: refs.of(one), name: calledIn(one) })) : [];
+  return { many, one: !many && all.some((each) => roleOf(each) === "option"), chosen, open: isOpen(el) };
+});

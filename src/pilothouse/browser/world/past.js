@@ -18,8 +18,9 @@ function digest(text) {
 }
 
 const past = (() => {
-  const MOST = 5000;           // changes that are kept, and a quarter of the elements in them: more since the last look,
-                               // and all are forgotten
+  const MOST = 5000;           // changes that are kept, with a quarter of the elements and a LETTERS-th of the letters in
+                               // them: more since the last look, and all are forgotten
+  const LETTERS = 2000;
   const MOST_FIELDS = 3000;
   const PATIENCE_MS = 600000;  // for who has looked: a person may have to be asked before the agent goes on
   let log = [];                // { record, size }
@@ -53,10 +54,13 @@ const past = (() => {
     noted.set(target, names);
     return names.size === names.add(attributeName).size;
   }
-  function sizeOf({ addedNodes, removedNodes }) {
-    let held = addedNodes.length + removedNodes.length;
-    for (const node of removedNodes) if (isElement(node)) held += elementsBelow(node, "*").length / 4;
-    return 1 + held;
+  function sizeOf({ addedNodes, removedNodes, oldValue }) {
+    let held = addedNodes.length + removedNodes.length, letters = (oldValue || "").length;
+    for (const node of removedNodes) {
+      if (isElement(node)) held += elementsBelow(node, "*").length / 4;
+      letters += (textContentOf(node) || "").length;
+    }
+    return 1 + held + letters / LETTERS;
   }
   // The oldest changes, down to half, and none that came since the last look: what was just seen is known however many
   // looks and changes there were before.

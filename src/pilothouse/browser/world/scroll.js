@@ -11,7 +11,7 @@ function scrollerOf(el) {
 }
 // Without a target: the page if it scrolls, else what scrolls in the middle of the window.
 function mainScroller() {
-  const page = document.scrollingElement || htmlOf(document);
+  const page = scrollingOf(document) || htmlOf(document);
   if (!page) return null; // a document whose root was removed
   if (scrollHeightOf(page) > clientHeightOf(page) + 1 || scrollWidthOf(page) > clientWidthOf(page) + 1) return page;
   const hit = deepHit(innerWidth / 2, innerHeight / 2);
@@ -23,11 +23,11 @@ ph.scroll = ({ ref = 0, direction = null, dx = 0, dy = 0, to = null } = {}) => {
   const { el, fail } = ref ? living(ref) : { el: null };
   if (fail) return { fail };
   begin();
-  const box = el ? scrollerOf(el) || document.scrollingElement : mainScroller();
+  const box = el ? scrollerOf(el) || scrollingOf(document) : mainScroller();
   if (!box) return { x: 0, y: 0, height: 0, atEnd: true, moved: false };
   scrolled = box;
   const before = [box.scrollLeft, box.scrollTop];
-  const page = box === document.scrollingElement;
+  const page = box === scrollingOf(document);
   const height = page ? innerHeight : clientHeightOf(box), width = page ? innerWidth : clientWidthOf(box);
   if (el && !direction && !dx && !dy && !to) scrollTo(el, { block: "center", inline: "nearest", behavior: "instant" });
   if (to) box.scrollTo({ top: to === "top" ? 0 : scrollHeightOf(box), behavior: "instant" });
@@ -39,7 +39,7 @@ ph.scroll = ({ ref = 0, direction = null, dx = 0, dy = 0, to = null } = {}) => {
 // Where it stands now: what was scrolled may have grown since.
 ph.scrolledTo = () => {
   if (!scrolled || !connectedOf(scrolled)) return null;
-  const seen = scrolled === document.scrollingElement ? innerHeight : clientHeightOf(scrolled);
+  const seen = scrolled === scrollingOf(document) ? innerHeight : clientHeightOf(scrolled);
   return {
     x: Math.round(scrolled.scrollLeft), y: Math.round(scrolled.scrollTop), height: Math.round(scrollHeightOf(scrolled)),
     atEnd: scrolled.scrollTop + seen >= scrollHeightOf(scrolled) - 2,

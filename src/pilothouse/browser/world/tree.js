@@ -63,7 +63,7 @@ function hitElements() {
     for (let col = 0; col < 4; col++) addHit(((col + 0.5) * width) / 4, ((row + 0.5) * height) / 4, found);
   }
   for (const x of [CORNER, width - CORNER]) addHit(x, height - CORNER, found);
-  const page = document.scrollingElement;
+  const page = scrollingOf(document);
   if (page) addBars(page, { left: 0, right: width, top: 0, bottom: height }, found);
   return found;
 }

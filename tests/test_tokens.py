@@ -5,10 +5,12 @@
 
 import importlib
 import pkgutil
+from typing import Any
+
+import msgspec
 
 import pilothouse.tools
 from bench.tokens import count_tokens
-from pilothouse.doors import wire
 from pilothouse.doors.instructions import IN_OWN_CHROME, INSTRUCTIONS
 from pilothouse.doors.shapes import tool_to_wire
 from pilothouse.tool import Registry, declared
@@ -22,11 +24,15 @@ INSTRUCTIONS_MAX = 300
 
 
 def listed(sets: str) -> str:
-    """The answer to tools/list, as it goes over the wire."""
+    """The tools of an answer to tools/list, as they go over the wire: the SDK puts what it knows by name in order."""
     for module in pkgutil.iter_modules(pilothouse.tools.__path__):
         importlib.import_module(f"pilothouse.tools.{module.name}")
     ours = [one for one in declared() if one.handler.__module__.startswith("pilothouse.tools.")]
-    return wire.encode({"tools": [tool_to_wire(one) for one in Registry(ours).listed(sets)]}).decode()
+    return msgspec.json.encode([_in_order(tool_to_wire(one)) for one in Registry(ours).listed(sets)]).decode()
+
+
+def _in_order(tool: dict[str, Any]) -> dict[str, Any]:
+    return {name: dict(sorted(said.items())) if isinstance(said, dict) else said for name, said in sorted(tool.items())}
 
 
 def test_what_an_agent_reads_at_the_start_is_short():

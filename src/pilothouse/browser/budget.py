@@ -1,7 +1,7 @@
 """How much a model pays to read a text, and how much of a text fits a budget.
 
 Above: snapshot, tools. Below: nothing. The estimate counts pieces as tokenizers cut them (o200k is the measure), with
-no table of theirs. It is above the real count for 98 languages and for ids, hashes and addresses, by 40 % for English (M).
+no table of theirs. It is above the real count for 98 languages and for ids, hashes, addresses: by 40 % for English (M).
 Only what nobody writes costs more than this says: Chinese or Korean signs drawn by lot, genes in small letters.
 """
 

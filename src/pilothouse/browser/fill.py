@@ -11,7 +11,7 @@ from pilothouse.browser import confide, keys, lists
 from pilothouse.browser import input as hand
 from pilothouse.browser.keying import key_by_key
 from pilothouse.browser.locate import Element
-from pilothouse.browser.settle import Mark, settle
+from pilothouse.browser.settle import Ahead, Mark, settle
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import WorldGone
 from pilothouse.errors import Failure
@@ -44,14 +44,18 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
     """Type, choose, check or set, as the field wants it; a value that names a secret is that secret."""
     if name := confide.named(tab, value):
         return await _confide(tab, element, name, clear)
-    field = await _entered(element, value, clear)
+    field = await _entered(element, value, clear, guards=tab.frames.alone and all(keys.parted(value)))
     if field.get("fail") == "not_editable" and (drawn := await _from_list(tab, element, [value], menus=False)):
         filled, chosen = drawn
         return msgspec.structs.replace(filled, chosen=chosen[0])
     hand.raise_if_unfit(element, field)
     mark = Mark(tab, element.frame)
     notes = [hand.note_of(element, field)]
+    ahead: Ahead | None = None
     match field["kind"]:
+        case "text" if field.get("guarded"):
+            ahead = await hand.asked_first(element.frame, "keyup", field["ref"])
+            await hand.write(tab, *keys.parted(value))
         case "text" if _is_one_of_a_row(field, value):
             await _type_in_a_row(tab, element, value, clear)
             notes.append("it takes one character: the keys were pressed one by one")
@@ -68,10 +72,13 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
             notes.append(await _put(element, field["ref"], value))
         case _:
             raise Failure("bad_request", f"{element.ref} takes a file", suggestions=["use upload_file"])
-    await settle(tab, mark)
+    await settle(tab, mark, ahead=ahead)
+    if mark.kept:
+        notes.append(await _end(tab, element, field, keys.parted(value)[1]))
+        await settle(tab, mark)
     if field["kind"] == "text" and not tab.hindrance():
         own = value[:1] if _is_one_of_a_row(field, value) else value
-        notes.append(await difference(element, field["ref"], own, clear))
+        notes.append(await difference(element, field["ref"], own, clear, mark.field))
     return Filled(field["role"], field["name"], "; ".join(note for note in notes if note), field["hint"])
 
 
@@ -91,8 +98,9 @@ async def enter(element: Element, value: str, clear: bool) -> dict[str, Any]:
     return field
 
 
-async def _entered(element: Element, value: str, clear: bool) -> dict[str, Any]:
+async def _entered(element: Element, value: str, clear: bool, *, guards: bool = False) -> dict[str, Any]:
     options = {"clear": clear, "value": value[:LONGEST_NUMBER], "seal": element.seal, "keys": element.focused}
+    options["guards"] = guards
     field = await element.world.call("enter", element.local, options, timeout=hand.CHECK_TIMEOUT_S)
     if field.get("fail") == "refused":
         raise _refused(element, field["type"], value)
@@ -159,11 +167,14 @@ async def _type(tab: Tab, element: Element, field: dict[str, Any], value: str, c
         await hand.write(tab, "", key)
         return ""
     await hand.write(tab, text)
-    if key or "\n" in text:
-        now = await hand.told_after(element.world, "goOn", field["ref"], otherwise="gone")
-        if key and now == "gone":
-            return "the last character was not typed: the page took the field away, or a dialog came before it"
-        await hand.write(tab, *(("", key) if now == "" else (key, "")))
+    return await _end(tab, element, field, key) if key or "\n" in text else ""
+
+
+async def _end(tab: Tab, element: Element, field: dict[str, Any], key: str) -> str:
+    now = await hand.told_after(element.world, "goOn", field["ref"], otherwise="gone")
+    if key and now == "gone":
+        return "the last character was not typed: the page took the field away, or a dialog came before it"
+    await hand.write(tab, *(("", key) if now == "" else (key, "")))
     return ""
 
 
@@ -221,10 +232,10 @@ def _refused(element: Element, kind: str, value: str) -> Failure:
     )
 
 
-async def difference(element: Element, local: int, value: str, clear: bool) -> str:
-    """Pages format, cut or refuse what is typed: say so when the field holds something else now."""
+async def difference(element: Element, local: int, value: str, clear: bool, now: dict[str, Any] | None = None) -> str:
+    """Pages format, cut or refuse what is typed: say so when the field holds something else `now`."""
     try:
-        now = await element.world.call("value", local)
+        now = now or await element.world.call("value", local)
     except WorldGone:
         return ""
     if now.get("gone"):

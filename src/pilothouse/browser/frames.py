@@ -74,6 +74,11 @@ class Frames:
     def __iter__(self) -> Iterator[Frame]:
         return iter(tuple(self._by_id.values()))
 
+    @property
+    def alone(self) -> bool:
+        """Whether the page has no frames."""
+        return len(self._by_id) == 1
+
     def get(self, frame_id: str) -> Frame | None:
         return self._by_id.get(frame_id)
 

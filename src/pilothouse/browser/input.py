@@ -122,7 +122,7 @@ async def click(
 ) -> Aim:
     where = await aim(tab, element)
     mark = Mark(tab, element.frame)
-    ahead = await _asked_first(element.frame, "mouseup") if count == 1 else None
+    ahead = await asked_first(element.frame, "mouseup") if count == 1 else None
     await press(tab, where, button=button, count=count, modifiers=modifiers)
     await settle(tab, mark, ahead=ahead)
     return where
@@ -194,14 +194,14 @@ async def press_key(tab: Tab, combination: str, count: int = 1, frame: Frame | N
     else:
         events = [one for _ in range(count) for one in strokes]
         if len(events) == _ONE_KEY:
-            ahead = (held.ahead() if held else None) or await _asked_first(mark.frame, "keyup")
+            ahead = (held.ahead() if held else None) or await asked_first(mark.frame, "keyup")
         await stroke(tab, events)
     await settle(tab, mark, ahead=ahead)
     return count
 
 
-async def _asked_first(frame: Frame, event: str) -> Ahead:
-    ahead = turn_ahead(frame, event)
+async def asked_first(frame: Frame, event: str, field: int = 0) -> Ahead:
+    ahead = turn_ahead(frame, event, field=field)
     await asyncio.sleep(0)  # it is on its way before the input is: behind it, it would hold up both (M)
     return ahead
 

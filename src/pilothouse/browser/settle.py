@@ -44,6 +44,8 @@ class Mark:
         self.given_up: dict[str, Request] = {}  # not answered in time
         self.refused: list[dict[str, str]] = []  # fields that kept the browser from sending a form
         self.landed = ""  # what a press has hit instead of what it was aimed at
+        self.field: dict[str, Any] | None = None  # what a field holds that was typed into, if it was told just now
+        self.kept = False  # from whatever else had the focus by then: the last key of a text
         self.active: dict[str, str] | None = None  # what the focused list says is active in it, if that is new
         tab.route.strayed_at = 0.0  # where the tab went before is not this action's doing
 
@@ -68,22 +70,23 @@ async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S, ahead: "
             mark.acted_at = loop.time()  # a page that is slow to answer has had no time for its timers yet
 
 
-def turn_ahead(frame: Frame, event: str, *, behind: bool = False) -> Ahead:
+def turn_ahead(frame: Frame, event: str, *, behind: bool = False, field: int = 0) -> Ahead:
     """Ask for the turns that follow an input which is about to be sent: their answer comes a round trip sooner.
 
-    It goes out at the next turn of the loop; `behind`: after what is asked of the page now.
+    It goes out at the next turn of the loop; `behind`: after what is asked of the page now. Of a `field` the page tells
+    what it holds then.
     """
-    return asyncio.ensure_future(_asked_ahead(frame, event, behind))
+    return asyncio.ensure_future(_asked_ahead(frame, event, behind, field))
 
 
-async def _asked_ahead(frame: Frame, event: str, behind: bool) -> dict[str, Any] | None:
+async def _asked_ahead(frame: Frame, event: str, behind: bool, field: int) -> dict[str, Any] | None:
     """None if the page has not told: it was replaced, or is busy."""
     if behind:
         await asyncio.sleep(0)
     if frame.world is None:
         return None
     try:
-        return await frame.world.call("tickAfter", event, timeout=AHEAD_S)
+        return await frame.world.call("tickAfter", event, field, timeout=AHEAD_S)
     except (WorldGone, Failure):
         return None
 
@@ -210,6 +213,8 @@ def _heard(mark: Mark, told: dict[str, Any]) -> int:
     mark.refused += told["refused"]
     mark.active = told["active"] or mark.active
     mark.landed = told["landed"] or mark.landed
+    mark.field = told.get("field")
+    mark.kept = told.get("kept", mark.kept)
     return told["changes"]
 
 

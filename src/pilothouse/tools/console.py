@@ -35,7 +35,7 @@ async def get_console_logs(
     tab: Tab,
     level: list[Level] = [],
     pattern: Annotated[str, Meta(description="regex")] = "",
-    since: Annotated[int, Meta(ge=0, description="epoch ms, or last `next`")] = 0,
+    since: Annotated[int, Meta(ge=0, description="epoch ms or last `next`")] = 0,
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Result[Logs]:
     """Console lines and exceptions of the tab."""

@@ -88,7 +88,7 @@ async def upload_file(
     files: Annotated[list[File], Meta(max_length=50)] = [],
     snapshot: Want = None,
 ) -> Result[Acted]:
-    """Put files into a file input, or the open file chooser."""
+    """Put files into a file input or the open chooser."""
     contents = [(file.name, _decoded(file)) for file in files]
     names, note = await upload.upload(tab, target, paths, contents)
     return await acted(tab, f"chose {', '.join(quoted(one) for one in names)}", note, snapshot)

@@ -61,7 +61,7 @@ async def click_at(
 
 @tool(Access.VISIT, core=True, example={"target": "#go"})
 async def hover(tab: Tab, target: Target, snapshot: Want = None) -> Result[Acted]:
-    """Move the pointer over an element."""
+    """Point at an element."""
     where = await hand.hover(tab, await locate(tab, target))
     return await acted(tab, f"pointer on {called(where.role, where.name, where.hint)}", where.note, snapshot)
 

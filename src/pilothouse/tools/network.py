@@ -61,7 +61,7 @@ async def get_network_log(
     type: Annotated[list[str], Meta(description="Document, Fetch, XHR …")] = [],  # noqa: A002
     status_min: Status = 0,
     status_max: Status = 999,
-    since: Annotated[int, Meta(ge=0, description="epoch ms, or last `next`")] = 0,
+    since: Annotated[int, Meta(ge=0, description="epoch ms or last `next`")] = 0,
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Result[Log]:
     """Requests of the tab."""
@@ -79,7 +79,7 @@ async def get_network_request(
     id: str,  # noqa: A002
     part: Literal["all", "request", "response", "frames"] = "all",
 ) -> Result[Detail]:
-    """One request with headers, bodies, timing, frames, events."""
+    """One request: headers, bodies, timing, frames."""
     request = tab.network.get(id)
     if request is None:
         raise Failure("not_found", f"there is no request {id[:40]!r}", suggestions=["get_network_log lists them"])

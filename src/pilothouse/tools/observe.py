@@ -97,7 +97,7 @@ async def find(
     role: str = "",
     limit: Annotated[int, Meta(ge=1, le=200)] = 20,
 ) -> Result[Hits]:
-    """Search the whole page; answers matching lines with refs."""
+    """Search the whole page; answers lines with refs."""
     if not (text or pattern or role):
         raise Failure("bad_request", "find takes text, pattern or role")
     lines = await snapshot.whole(tab)
@@ -123,7 +123,7 @@ async def get_page_text(
     budget: Budget | None = None,
     page: Annotated[int, Meta(ge=1)] = 1,
 ) -> Result[Text]:
-    """The readable text of the page or an element."""
+    """Readable text of the page or element."""
     pages = paged(await reading.read(tab, target), budget or tab.terms.snapshot_budget)
     if page > len(pages):
         raise Failure("not_found", f"the text has {counted(len(pages), 'page')}")
@@ -141,7 +141,7 @@ async def screenshot(
     quality: Annotated[int, Meta(ge=1, le=100)] = 80,
     marks: Annotated[bool, Meta(description="draw refs")] = False,
 ) -> Result[Picture]:
-    """Picture of the viewport, page or an element."""
+    """Picture of the viewport, page or element."""
     shot = await capture.screenshot(
         tab, target=target, full_page=full_page, image_format=format, quality=quality, marks=marks
     )

@@ -56,7 +56,7 @@ async def open_session(
     storage_state: Annotated[str, Meta(max_length=100)] = "",
     endpoint: Annotated[str, Meta(max_length=100)] = "",
 ) -> Result[Opened]:
-    """Open a separate browser session (own cookies, own tabs)."""
+    """Open a separate browser session (own cookies, tabs)."""
     kind = browser or ("remote" if endpoint else "profile" if profile else sessions.defaults.browser)
     if endpoint and (kind != "remote" or profile):
         hint = 'leave out `profile`, and `browser` unless it is "remote"'

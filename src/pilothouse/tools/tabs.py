@@ -117,7 +117,7 @@ async def _theirs(session: Session, args: Any) -> list[str]:
 
 @tool(Access.VISIT, core=True, grave=_is_persons, places=_theirs, example={})
 async def close_tab(session: Session, tab: str = "") -> Result[One]:
-    """Close a tab (the current one by default)."""
+    """Close a tab (default: the current one)."""
     chosen = await session.tab(tab)
     await session.close_tab(chosen)
     if not chosen.closed:  # it asks whether it may be

@@ -27,7 +27,7 @@ class Waited(msgspec.Struct):
 async def wait_for(
     tab: Tab,
     text: str = "",
-    gone: Annotated[str, Meta(description="text or target to vanish")] = "",
+    gone: Annotated[str, Meta(description="text or target")] = "",
     target: str | list[str] | None = None,
     url: Annotated[str, Meta(description="part, or glob with *")] = "",
     function: Annotated[str, Meta(description="JS turning true")] = "",

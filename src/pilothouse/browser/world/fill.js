@@ -15,7 +15,6 @@ const areaReadOnlyOf = getter(HTMLTextAreaElement.prototype, "readOnly");
 
 const maxLengthOf = getter(HTMLInputElement.prototype, "maxLength");
 
-const createIn = uncurry(Document.prototype.createElement);
 
 const TYPED = words("text search url tel email password number");
 
@@ -47,7 +46,8 @@ function kindOf(el) {
 
 // What kind of field this is, focused and (to replace its text) selected, or why it cannot be filled.
 // `keys`: it was named as what has the focus, and gets keys whatever it is.
-ph.enter = async (n, { clear = true, value = "", waitMs = 1000, seal = "", keys = false } = {}) => {
+// `guards`: the last key comes right behind the text, if this is a field whose caret stays where it was put.
+ph.enter = async (n, { clear = true, value = "", waitMs = 1000, seal = "", keys = false, guards = false } = {}) => {
   const end = performance.now() + waitMs;
   for (;;) {
     const found = living(n, seal);
@@ -66,7 +66,9 @@ ph.enter = async (n, { clear = true, value = "", waitMs = 1000, seal = "", keys 
         // Keys go to the focus, and a page may have moved it on: into a frame, or a field that nobody judged.
         if (!takesKeys(el)) return { ...answer, fail: "no_focus" };
       }
-      return { ...answer, longest: longestOf(el), checked: kind === "check" ? checkedState(el, roleOf(el)) === "checked" : undefined };
+      const guarded = guards && (el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement) && !longestOf(el);
+      if (guarded) guardKey(el);
+      return { ...answer, guarded, longest: longestOf(el), checked: kind === "check" ? checkedState(el, roleOf(el)) === "checked" : undefined };
     }
     if (fail === "not_editable" || performance.now() >= end) return { ...answer, fail };
     await nextChange(Math.min(100, end - performance.now()));
@@ -89,6 +91,31 @@ ph.goOn = (n) => {
   if (moved || (el instanceof HTMLElement && editableOf(el))) select(el, false);
   return moved ? (takesKeys(el) ? "moved" : "gone") : "";
 };
+
+// A key that is on its way behind a text: if the text has made the page move the focus on, whatever has it now is not
+// given the key. In a frame nobody would see it: where there are any, the page is asked between the two.
+let awaitsKey = null;
+let keptKey = false;
+const keepKey = (event) => {
+  if (!event.isTrusted || !(awaitsKey || keptKey)) return;
+  if (event.type === "keydown") keptKey = !takesKeys(awaitsKey);
+  awaitsKey = null;
+  if (!keptKey) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+};
+function guardKey(el) {
+  awaitsKey = el;
+  keptKey = false;
+  for (const kind of ["keydown", "keyup"]) addEventListener(kind, keepKey, true);
+}
+function typedInto(n) {
+  for (const kind of ["keydown", "keyup"]) removeEventListener(kind, keepKey, true);
+  const kept = keptKey;
+  awaitsKey = null;
+  keptKey = false;
+  return { kept, field: ph.value(n) };
+}
 
 const longestOf = (el) => (el instanceof HTMLInputElement && maxLengthOf(el) > 0 ? maxLengthOf(el) : undefined);
 
@@ -115,7 +142,7 @@ function select(el, clear) {
     if (clear) selectArea(el);
     else el.setSelectionRange(areaValueOf(el).length, areaValueOf(el).length);
   } else {
-    const range = madeRange(document);
+    const range = createRangeIn(document);
     range.selectNodeContents(el);
     if (!clear) range.collapse(false);
     const selection = getSelection();

@@ -15,16 +15,16 @@ ph.inView = () => {
 
 ph.drawMarks = (labels) => {
   ph.clearMarks();
-  marksHost = made(document, "div");
+  marksHost = createIn(document, "div");
   marksHost.style.cssText = "all:initial;position:fixed;inset:0;z-index:2147483647;pointer-events:none";
   const root = marksHost.attachShadow({ mode: "closed" });
   for (const [n, label] of labels) {
     const el = refs.get(n);
     if (!el || !connectedOf(el)) continue;
     const rect = rectOf(el);
-    const box = made(document, "div");
+    const box = createIn(document, "div");
     box.style.cssText = `position:fixed;left:${rect.left}px;top:${rect.top}px;width:${rect.width}px;height:${rect.height}px;outline:2px solid #e0006a;border-radius:2px`;
-    const tag = made(document, "span");
+    const tag = createIn(document, "span");
     tag.textContent = label;
     tag.style.cssText = "position:absolute;left:-2px;top:-2px;transform:translateY(-100%);font:bold 11px/13px sans-serif;color:#fff;background:#e0006a;padding:0 3px;border-radius:2px 2px 0 0;white-space:nowrap";
     if (rect.top < 16) tag.style.transform = "none";

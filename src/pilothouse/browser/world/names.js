@@ -192,20 +192,20 @@ function ownedBy(el) {
 // A short hint from the page's own vocabulary for controls that nobody named: <icon-trash>.
 const DULL = /^(btn|button|icon|icons|svg|img|image|link|item|active|disabled|primary|secondary|default|small|large|sm|md|lg|xs|fa|fas|far|fab|bi|material-icons|glyphicon|clearfix|container|wrapper|row|col|flex|inline|block|relative|absolute)$|^(css|sc|jss|_)[-_]?[a-z0-9]{4,}$|^[\d_-]+$|[:[\]/]/i;
 // A hint stands between < and >, and holds none.
-const bare = (text) => clean(text.replace(/[<>]/g, ""));
+const hinted = (text) => clean(text.replace(/[<>]/g, ""));
 function hintOf(el) {
   const kids = [el, ...[...queryIn(el, "i,svg,img,use,span")].slice(0, 4)];
   for (const node of kids) {
     for (const name of ["data-testid", "data-test", "data-icon", "data-action", "aria-roledescription", "name", "id"]) {
       const value = attr(node, name);
-      if (value && value.length < 40 && !/^[\d:_-]+$/.test(value)) return bare(value);
+      if (value && value.length < 40 && !/^[\d:_-]+$/.test(value)) return hinted(value);
     }
     const found = (attr(node, "class") || "").split(/\s+/).filter((word) => word && !DULL.test(word));
-    if (found.length) return bare(found.slice(0, 2).join(" "));
+    if (found.length) return hinted(found.slice(0, 2).join(" "));
     const source = attr(node, "href") || attr(node, "src") || attr(node, "xlink:href");
     if (source && !source.startsWith("data:") && !source.startsWith("javascript:")) {
       const tail = source.split(/[?#]/)[0].split("/").filter(Boolean).pop() || source.split("#").pop();
-      if (tail) return bare(cut(tail, 30));
+      if (tail) return hinted(cut(tail, 30));
     }
   }
   return "";

@@ -10,7 +10,7 @@ const showPopover = uncurry(HTMLElement.prototype.showPopover);
 
 // In the top layer, above dialogs and what is full screen. A manual popover takes no focus and closes no other.
 function overlay(style) {
-  const host = made(document, "div");
+  const host = createIn(document, "div");
   host.style.cssText = `all:initial;position:fixed;inset:0;z-index:2147483647;${style}`;
   host.popover = "manual";
   htmlOf(document).append(host);
@@ -25,9 +25,9 @@ function overlay(style) {
 // dialog leaves nothing else to the pointer).
 const closesByPress = (el) => closestComposed(el, (up) => matches(up, ":popover-open") && attr(up, "popover") !== "manual");
 function frameAround(root, colour) {
-  const box = made(document, "div");
+  const box = createIn(document, "div");
   box.style.cssText = `position:fixed;display:none;pointer-events:none;border:2px solid ${colour};border-radius:3px;background:color-mix(in srgb, ${colour} 12%, transparent);box-sizing:border-box`;
-  const tag = made(document, "span");
+  const tag = createIn(document, "span");
   tag.style.cssText = `position:absolute;left:-2px;bottom:100%;max-width:60vw;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;font:600 12px/18px system-ui,sans-serif;color:#fff;background:${colour};padding:0 6px;border-radius:3px 3px 0 0`;
   box.append(tag);
   root.append(box);
@@ -63,7 +63,7 @@ ph.pick = (prompt, ms) => new Promise((resolve) => {
   ph.endPick();
   const [host, root] = overlay("cursor:crosshair");
   const draw = frameAround(root, "#0b57d0");
-  const bar = made(document, "div");
+  const bar = createIn(document, "div");
   bar.style.cssText = "position:fixed;left:50%;top:12px;transform:translateX(-50%);max-width:80vw;font:14px/20px system-ui,sans-serif;color:#fff;background:#12355b;padding:8px 14px;border-radius:8px;box-shadow:0 4px 16px rgb(0 0 0 / 35%);pointer-events:none";
   bar.textContent = `${cut(prompt, 300)} (click it; Escape: none)`;
   root.append(bar);

@@ -31,7 +31,8 @@ const RESTLESS_MS = 150;
 let seenChanges = 0;
 const watch = (el = null) => { seenChanges = pulse(); watchRefusals(el); watchInputs(); };
 const begin = (el = null) => { expectPress(null); watch(el); };
-ph.tick = async () => {
+// `field`: what it holds then is told, too, and whether its last key was kept from elsewhere.
+ph.tick = async (field = 0) => {
   for (const { drop } of awaited) drop();
   const end = performance.now() + RESTLESS_MS;
   const first = seenChanges;
@@ -40,7 +41,7 @@ ph.tick = async () => {
     await later(0);  // in line behind every timer that is due, however late a busy machine has made it
     const before = seenChanges;
     watch();
-    if (seenChanges === before || performance.now() > end) return { changes: seenChanges - first, refused: refused(), active: newlyActive(), landed: landed() };
+    if (seenChanges === before || performance.now() > end) return { changes: seenChanges - first, refused: refused(), active: newlyActive(), landed: landed(), ...(field ? typedInto(field) : {}) };
   }
 };
 ph.drawn = () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => resolve())), later(RESTLESS_MS)]).then(turn);
@@ -82,11 +83,11 @@ function watchInputs() {
   given.clear();
   hearInputs();
 }
-ph.tickAfter = (kind) => given.has(kind) ? ph.tick() : new Promise((resolve) => {
+ph.tickAfter = (kind, field = 0) => given.has(kind) ? ph.tick(field) : new Promise((resolve) => {
   for (const { drop } of awaited) drop();
   hearInputs();  // again: a document that script has opened anew has lost its listeners
   const end = (answer) => { awaited.delete(waiting); resolve(answer()); };
-  const waiting = { kind, go: () => end(ph.tick), drop: () => end(() => null) };
+  const waiting = { kind, go: () => end(() => ph.tick(field)), drop: () => end(() => null) };
   awaited.add(waiting);
 });
 ph.page = () => ({ url: location.href, title: titleOf(document) });

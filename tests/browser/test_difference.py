@@ -7,7 +7,7 @@ import time
 import pytest
 
 from pilothouse.browser.budget import tokens
-from pilothouse.browser.difference import LEGEND, Difference, too_much
+from pilothouse.browser.difference import LEGEND, Difference, first_ref, too_much
 from tests.browser.looking import look, put
 from tests.house import Agent
 from tests.promises import promise
@@ -313,3 +313,18 @@ def test_a_small_change_of_a_long_page_is_a_small_difference() -> None:
     assert Difference(before, now).lines() == [f"- row {2000 % 7}", "+ fresh"]
     assert Difference(before, [*before, "last"]).lines() == ["  (5000 lines unchanged)", "+ last"]
     assert Difference(before, before[:-1]).lines() == [f"- row {4999 % 7}"]
+
+
+@promise("A13")
+@pytest.mark.parametrize(
+    ("line", "ref"),
+    [
+        ("link <e5.png> e7", "e7"),
+        ("clickable <square-e4 24x24> e12 focused", "e12"),
+        ('button "Go to e3" e4 -> /s1/e5', "e4"),
+        ("img <e3>", ""),
+        ('"e9"', ""),
+    ],
+)
+def test_no_text_of_the_page_is_taken_for_a_ref(line: str, ref: str) -> None:
+    assert first_ref(line) == ref

@@ -67,7 +67,25 @@ async def test_a_digit_for_each_field(agent: Agent, site: PageServer) -> None:
 @promise("A09")
 async def test_a_digit_that_stays_alone_is_told(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.inline('<input maxlength=1 aria-label="Grade">'))
-    assert 'holds "3"' in await agent.text("type_text", target="label=Grade", text="123")
+    said = await agent.text("type_text", target="label=Grade", text="123")
+    assert "after 1 of 3 the page did not move on" in said
+    assert await agent.js("document.querySelector('input').value") == "1"
+
+
+@promise("A09")
+@pytest.mark.parametrize("clear", [True, False])
+async def test_digits_whose_page_moves_on_late(agent: Agent, site: PageServer, clear: bool) -> None:
+    box = '<input maxlength=1 oninput="setTimeout(() => this.nextElementSibling?.focus(), 30)">'
+    await agent.call("navigate", url=site.inline(box * 4))
+    await agent.call("type_text", target="input", text="4711", clear=clear)
+    assert await agent.js("[...document.querySelectorAll('input')].map(box => box.value).join('')") == "4711"
+
+
+@promise("A09")
+async def test_a_part_of_an_editor_is_written_as_a_whole(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<div contenteditable><p id=a>old</p><p>after</p></div>"))
+    await agent.call("type_text", target="#a", text="one\ntwo")
+    assert await agent.js("document.body.innerText.split(/\\s+/).filter(Boolean)") == ["one", "two", "after"]
 
 
 @promise("A09")

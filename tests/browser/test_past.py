@@ -311,6 +311,24 @@ async def nodes_of(agent: Agent) -> float:
     return (await channel.send("Memory.getDOMCounters"))["nodes"]
 
 
+@pytest.mark.parametrize("how", ["text.data", "log.textContent"])
+async def test_a_long_text_that_grows_is_forgotten(agent: Agent, site: PageServer, how: str) -> None:
+    """400 changes would not be too many, but each holds 100,000 letters; the last one leaves all as it was."""
+    await agent.call("navigate", url=site.inline("<pre id=log></pre><p id=pane></p>"))
+    await agent.js("log.textContent = 'y'.repeat(1e5); window.text = log.firstChild; return 0")
+    await put_delete(agent)
+    for times, outcome in ((3, ""), (400, "stale_ref")):
+        gone = ref_in(await look(agent), 'button "Delete"')
+        await agent.js(f"for (let n = 0; n < {times}; n++) {how} += 'x'; {how} = 'y'.repeat(1e5); return 0")
+        await put_delete(agent)
+        answer = await agent.ask("click", target=gone)
+        assert (answer.data["error"]["code"] if answer.failed else "") == outcome
+
+
+async def put_delete(agent: Agent) -> None:
+    await agent.js("pane.innerHTML = '<button>Delete</button>'; return 0")
+
+
 async def test_a_big_box_that_is_drawn_again_and_again_is_forgotten(agent: Agent, site: PageServer) -> None:
     """However few of what was taken out hold how much: with a look at first, and with looks between."""
     await agent.call("navigate", url=site.inline(BOX))

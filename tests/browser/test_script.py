@@ -316,3 +316,30 @@ async def test_a_long_element_is_cut_and_says_so(agent: Agent, site: PageServer)
     await agent.call("navigate", url=site.inline(f"<p>{'long ' * 4000}</p>"))
     read = await agent.call("evaluate_js", expression="document.querySelector('p')")
     assert "(cut: 20007 characters in all)" in read["value"]
+
+
+@promise("C07")
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("(el) => ({nodeType: el.nodeType, nodeName: el.nodeName})", {"nodeType": 1, "nodeName": "BODY"}),
+        ("() => ({nodeType: 3, nodeName: '#text'})", {"nodeType": 3, "nodeName": "#text"}),
+        ("() => document.doctype", "[object DocumentType]"),
+        (
+            "() => document.querySelector('form')",
+            "<form><input name=outerHTML></form>".replace("=outerHTML", '="outerHTML"'),
+        ),
+    ],
+)
+async def test_what_only_looks_like_a_node(agent: Agent, site: PageServer, source: str, value: object) -> None:
+    await agent.call("navigate", url=site.inline("<!doctype html><form><input name=outerHTML></form>"))
+    assert (await agent.call("evaluate_js", expression=source, target="body"))["value"] == value
+
+
+@promise("A09")
+async def test_what_a_script_did_before_it_waited_is_waited_for(agent: Agent, site: PageServer) -> None:
+    page = "<button onclick=\"this.disabled = true; setTimeout(() => { out.textContent = 'done' }, 60)\">Go</button><p id=out>"
+    await agent.call("navigate", url=site.inline(page))
+    press = "document.querySelector('button').click(); await new Promise(done => setTimeout(done, 10)); return 1"
+    await agent.call("evaluate_js", expression=press)
+    assert "done" in (await agent.call("get_page_state"))["snapshot"]

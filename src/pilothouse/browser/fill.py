@@ -13,7 +13,6 @@ from pilothouse.browser.keying import key_by_key
 from pilothouse.browser.locate import Element
 from pilothouse.browser.settle import Ahead, Mark, settle
 from pilothouse.browser.tab import Tab
-from pilothouse.browser.world import WorldGone
 from pilothouse.errors import Failure
 from pilothouse.result import quoted
 
@@ -30,6 +29,7 @@ _EXAMPLES = {
     "color": "#aabbcc",
 }
 LONGEST_NUMBER = 1000
+_GONE = {"gone": True}
 
 
 class Filled(msgspec.Struct, frozen=True):
@@ -57,8 +57,7 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
             ahead = await hand.asked_first(element.frame, "keyup", field["ref"])
             await hand.write(tab, *keys.parted(value))
         case "text" if _is_one_of_a_row(field, value):
-            await _type_in_a_row(tab, element, value, clear)
-            notes.append("it takes one character: the keys were pressed one by one")
+            notes.append(await _type_in_a_row(tab, element, value, clear))
         case "text":
             notes.append(await _type(tab, element, field, value, clear))
         case "keys":
@@ -73,12 +72,13 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
         case _:
             raise Failure("bad_request", f"{element.ref} takes a file", suggestions=["use upload_file"])
     await settle(tab, mark, ahead=ahead)
-    if mark.kept:
-        notes.append(await _end(tab, element, field, keys.parted(value)[1]))
-        await settle(tab, mark)
     if field["kind"] == "text" and not tab.hindrance():
-        own = value[:1] if _is_one_of_a_row(field, value) else value
-        notes.append(await difference(element, field["ref"], own, clear, mark.field))
+        now = mark.field or await hand.told_after(element.world, "typed", field["ref"], otherwise=_GONE)
+        if now.get("kept"):  # the page had moved the focus on
+            notes.append(await _end(tab, element, field, keys.parted(value)[1]))
+            await settle(tab, mark)
+            now = await hand.told_after(element.world, "value", field["ref"], otherwise=_GONE)
+        notes.append(_difference(now, value[:1] if _is_one_of_a_row(field, value) else value, clear))
     return Filled(field["role"], field["name"], "; ".join(note for note in notes if note), field["hint"])
 
 
@@ -143,14 +143,15 @@ def _is_one_of_a_row(field: dict[str, Any], value: str) -> bool:
     return field.get("longest") == 1 < len(value)
 
 
-async def _type_in_a_row(tab: Tab, element: Element, value: str, clear: bool) -> None:
-    """Whichever field the page moves on to, what it holds is replaced."""
+async def _type_in_a_row(tab: Tab, element: Element, value: str, clear: bool) -> str:
+    """Whichever field the page moves on to, what it holds is replaced; what was typed is not."""
 
-    async def take_over(done: int) -> None:
-        if done and clear:
-            await hand.told_after(element.world, "takeOver", otherwise=None)
+    async def take_over(done: int) -> bool:
+        return bool(await hand.told_after(element.world, "takeOver", done, clear, otherwise=True))
 
-    await key_by_key(tab, value, before=take_over)
+    typed = await key_by_key(tab, value, before=take_over)
+    count = "it takes one character: the keys were pressed one by one"
+    return count if typed == len(value) else f"{count}; after {typed} of {len(value)} the page did not move on"
 
 
 async def _type(tab: Tab, element: Element, field: dict[str, Any], value: str, clear: bool) -> str:
@@ -159,7 +160,7 @@ async def _type(tab: Tab, element: Element, field: dict[str, Any], value: str, c
         if clear:
             await hand.stroke(tab, keys.strokes("Delete"))
         return ""
-    if len(value) > field.get("longest", len(value)):  # there is no room for a last key
+    if field.get("isPart") or len(value) > field.get("longest", len(value)):  # there is no room for a last key
         await hand.write(tab, value)
         return ""
     text, key = keys.parted(value)
@@ -232,12 +233,13 @@ def _refused(element: Element, kind: str, value: str) -> Failure:
     )
 
 
-async def difference(element: Element, local: int, value: str, clear: bool, now: dict[str, Any] | None = None) -> str:
+async def difference(element: Element, local: int, value: str, clear: bool) -> str:
+    now = await hand.told_after(element.world, "value", local, otherwise=_GONE)
+    return _difference(now, value, clear)
+
+
+def _difference(now: dict[str, Any], value: str, clear: bool) -> str:
     """Pages format, cut or refuse what is typed: say so when the field holds something else `now`."""
-    try:
-        now = now or await element.world.call("value", local)
-    except WorldGone:
-        return ""
     if now.get("gone"):
         return ""
     if now.get("secret"):

@@ -15,8 +15,8 @@ from pilothouse.errors import Failure
 from pilothouse.result import counted
 
 
-async def _nothing(done: int) -> None:
-    return None
+async def _always(done: int) -> bool:
+    return True
 
 
 async def key_by_key(
@@ -25,9 +25,9 @@ async def key_by_key(
     *,
     delay_s: float = 0.0,
     spaces_press: bool = False,
-    before: Callable[[int], Awaitable[None]] = _nothing,
-) -> None:
-    """`before` hears, before each key, how many are done.
+    before: Callable[[int], Awaitable[bool]] = _always,
+) -> int:
+    """How many were pressed; `before` hears, before each one, how many were, and says whether to go on.
 
     Outside of a text field a space presses what has the focus (`spaces_press`).
     """
@@ -42,8 +42,10 @@ async def key_by_key(
                     await held.follow(tab, enter=keys.enters(character) or (spaces_press and character == " "))
                 except WorldGone:
                     _check(tab, False, index, len(text))
-            await before(index)
+            if not await before(index):
+                return index
             await hand.stroke(tab, keys.typed(character))
+    return len(text)
 
 
 def _check(tab: Tab, same: bool, done: int, total: int) -> None:

@@ -59,9 +59,11 @@ async def run(
     except BaseException:
         _drop(turns)
         raise
-    # The page's next turns were asked for in one breath with the script. Answered before it, they came before its end.
-    behind = turns[-1] if turns and not turns[-1].done() else None
-    await settle_script(tab, mark, behind)
+    # The page's next turns were asked for in one breath with the script. Answered before it, they came before its end,
+    # and tell what it did before it first waited.
+    behind = turns[-1] if turns else None
+    done = behind.result() if behind and behind.done() and not behind.exception() else 0
+    await settle_script(tab, mark, None if behind and behind.done() else behind, did=done > 0)
     return _returned(reply)
 
 

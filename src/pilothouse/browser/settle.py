@@ -44,8 +44,7 @@ class Mark:
         self.given_up: dict[str, Request] = {}  # not answered in time
         self.refused: list[dict[str, str]] = []  # fields that kept the browser from sending a form
         self.landed = ""  # what a press has hit instead of what it was aimed at
-        self.field: dict[str, Any] | None = None  # what a field holds that was typed into, if it was told just now
-        self.kept = False  # from whatever else had the focus by then: the last key of a text
+        self.field: dict[str, Any] | None = None  # what has come of a text in it, if it was told just now
         self.active: dict[str, str] | None = None  # what the focused list says is active in it, if that is new
         tab.route.strayed_at = 0.0  # where the tab went before is not this action's doing
 
@@ -104,14 +103,14 @@ async def _sooner(ahead: Ahead, mark: Mark) -> int:
     return changes + (_heard(mark, told) if told else 0)
 
 
-async def settle_script(tab: "Tab", mark: Mark, turned: Awaitable[int] | None = None) -> None:
+async def settle_script(tab: "Tab", mark: Mark, turned: Awaitable[int] | None = None, *, did: bool = False) -> None:
     """After a caller's own script, which most often only reads: a window is kept open only if it had an effect.
 
-    `turned`: turns of the page that were asked for behind the script already.
+    `turned`: turns of the page that were asked for behind the script already; `did`: it had one while it ran.
     """
     loop = asyncio.get_running_loop()
     mark.acted_at = loop.time()
-    if await _follow(tab, mark, loop.time() + NAVIGATION_S, turned):
+    if await _follow(tab, mark, loop.time() + NAVIGATION_S, turned) or did:
         tab.mark = mark
         tab.acted(mark.began_at)
 
@@ -214,7 +213,6 @@ def _heard(mark: Mark, told: dict[str, Any]) -> int:
     mark.active = told["active"] or mark.active
     mark.landed = told["landed"] or mark.landed
     mark.field = told.get("field")
-    mark.kept = told.get("kept", mark.kept)
     return told["changes"]
 
 

@@ -182,6 +182,7 @@ ph.aimToPress = async (n) => {
 // What keys go to now. A frame that holds the focus is told by its element's ref: its own world has to be asked.
 ph.focusAim = ({ enter = false } = {}) => withNames(() => {
   expectPress(null);
+  unguard();
   watchInputs();
   const el = focusedElement();
   if (!el) return { sights: [], seal: "[]", enterSeal: "[]" };

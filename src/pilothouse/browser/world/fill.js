@@ -66,9 +66,11 @@ ph.enter = async (n, { clear = true, value = "", waitMs = 1000, seal = "", keys 
         // Keys go to the focus, and a page may have moved it on: into a frame, or a field that nobody judged.
         if (!takesKeys(el)) return { ...answer, fail: "no_focus" };
       }
-      const guarded = guards && (el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement) && !longestOf(el);
-      if (guarded) guardKey(el);
-      return { ...answer, guarded, longest: longestOf(el), checked: kind === "check" ? checkedState(el, roleOf(el)) === "checked" : undefined };
+      const stays = guards && (el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement) && !longestOf(el);
+      if (stays) guardKey(el);
+      // A part of an editor is written as a whole: where its own text ends is not where the new one does.
+      const isPart = el instanceof HTMLElement && editableOf(el) && !isEditingHost(el);
+      return { ...answer, guarded: stays, isPart, longest: longestOf(el), checked: kind === "check" ? checkedState(el, roleOf(el)) === "checked" : undefined };
     }
     if (fail === "not_editable" || performance.now() >= end) return { ...answer, fail };
     await nextChange(Math.min(100, end - performance.now()));
@@ -93,35 +95,49 @@ ph.goOn = (n) => {
 };
 
 // A key that is on its way behind a text: if the text has made the page move the focus on, whatever has it now is not
-// given the key. In a frame nobody would see it: where there are any, the page is asked between the two.
-let awaitsKey = null;
-let keptKey = false;
+// given the key. In a frame nobody would see it: where there are any, the page is asked between the two. Of a call that
+// was broken off no guard stays for the key of somebody else.
+const GUARD_MS = 5000;
+let guarded = null;   // { el, until, kept }
 const keepKey = (event) => {
-  if (!event.isTrusted || !(awaitsKey || keptKey)) return;
-  if (event.type === "keydown") keptKey = !takesKeys(awaitsKey);
-  awaitsKey = null;
-  if (!keptKey) return;
+  if (!guarded || !event.isTrusted || performance.now() > guarded.until) return;
+  if (event.type === "keydown") guarded.kept ||= !takesKeys(guarded.el);
+  if (!guarded.kept) return;
   event.preventDefault();
   event.stopImmediatePropagation();
 };
+const listens = (change) => { for (const kind of ["keydown", "keyup"]) change(kind, keepKey, true); };
 function guardKey(el) {
-  awaitsKey = el;
-  keptKey = false;
-  for (const kind of ["keydown", "keyup"]) addEventListener(kind, keepKey, true);
+  guarded = { el, until: performance.now() + GUARD_MS, kept: false };
+  listens(addEventListener);
 }
-function typedInto(n) {
-  for (const kind of ["keydown", "keyup"]) removeEventListener(kind, keepKey, true);
-  const kept = keptKey;
-  awaitsKey = null;
-  keptKey = false;
-  return { kept, field: ph.value(n) };
+function unguard() {
+  const kept = !!guarded && guarded.kept;
+  if (guarded) listens(removeEventListener);
+  guarded = null;
+  return kept;
 }
+// What the field holds now, and whether the last key was kept from elsewhere.
+ph.typed = (n) => ({ kept: unguard(), ...ph.value(n) });
 
 const longestOf = (el) => (el instanceof HTMLInputElement && maxLengthOf(el) > 0 ? maxLengthOf(el) : undefined);
 
-ph.takeOver = () => {
-  const el = focusedElement();
-  if (el && longestOf(el) === 1) selectInput(el);
+// Whether the next character of a row has a place: a field that the page has moved on to, whose text it replaces
+// (`clear`), or the same one if the page has emptied it.
+const MOVES_ON_MS = 100;
+let lastOfRow = null;
+ph.takeOver = async (done, clear) => {
+  const end = performance.now() + MOVES_ON_MS;
+  for (;;) {
+    const el = focusedElement(), isField = el && longestOf(el) === 1;
+    if (!done || el !== lastOfRow || !isField || !inputValueOf(el)) {
+      if (done && clear && isField) selectInput(el);
+      lastOfRow = el;
+      return true;
+    }
+    if (performance.now() > end) return false;
+    await later(4);
+  }
 };
 
 function unfit(el, kind) {
@@ -198,7 +214,7 @@ ph.put = (n, value) => {
   return { value: now, changed: value !== "" && !same };
 };
 
-// Choose by value, label or position; every wanted option has to exist.
+// Choose by value or label; every wanted option has to exist.
 ph.choose = (n, wanted) => {
   const el = refs.get(n);
   if (!(el instanceof HTMLSelectElement)) return { fail: "not_select", ...named(el) };

@@ -6,7 +6,6 @@ const ROLES = words("alert alertdialog application article banner blockquote but
 // What a person acts on by its role alone.
 const WIDGETS = words("button checkbox combobox link menuitem menuitemcheckbox menuitemradio option radio searchbox slider spinbutton switch tab textbox treeitem date time datetime month week color file");
 const NAMED_BY_CONTENT = words("button cell checkbox columnheader gridcell heading link menuitem menuitemcheckbox menuitemradio option radio rowheader switch tab tooltip treeitem");
-const LANDMARKS = words("banner complementary contentinfo form main navigation region search");
 const SECTIONS = "article,aside,main,nav,section,[role=article],[role=complementary],[role=main],[role=navigation],[role=region]";
 const INPUTS = {
   button: "button", submit: "button", reset: "button", image: "button", checkbox: "checkbox", radio: "radio",
@@ -25,7 +24,6 @@ const TAGS = {
 };
 const GLOBAL_ARIA = ["aria-label", "aria-labelledby", "aria-describedby", "aria-live", "aria-controls", "aria-owns", "aria-details", "aria-atomic", "aria-busy", "aria-flowto", "aria-relevant", "aria-roledescription", "aria-current", "aria-keyshortcuts"];
 
-const inputType = (el) => (el instanceof HTMLInputElement ? inputTypeOf(el) : "");
 const inputTypeOf = getter(HTMLInputElement.prototype, "type");
 const manyOf = getter(HTMLSelectElement.prototype, "multiple");
 const sizeOf = getter(HTMLSelectElement.prototype, "size");

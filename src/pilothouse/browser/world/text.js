@@ -2,7 +2,6 @@
 // Above: get_page_text, states.js (what an editor holds), describe. Below: visible.js, states.js.
 // No recursion: a page may nest as deep as it likes.
 
-const TEXT_BLOCK = 1, TEXT_CELL = 2, TEXT_ROW = 3, TEXT_PARA = 4;
 
 // `marks`: what nobody can see stands in [hidden: …].
 ph.text = ({ scope = 0, marks = false } = {}) => withNames(() => {

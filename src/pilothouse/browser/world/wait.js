@@ -30,8 +30,8 @@ function nextChange(ms) {
 const RESTLESS_MS = 150;
 let seenChanges = 0;
 const watch = (el = null) => { seenChanges = pulse(); watchRefusals(el); watchInputs(); };
-const begin = (el = null) => { expectPress(null); watch(el); };
-// `field`: what it holds then is told, too, and whether its last key was kept from elsewhere.
+const begin = (el = null) => { expectPress(null); unguard(); watch(el); };
+// `field`: what has come of a text in it is told, too (ph.typed).
 ph.tick = async (field = 0) => {
   for (const { drop } of awaited) drop();
   const end = performance.now() + RESTLESS_MS;
@@ -41,7 +41,7 @@ ph.tick = async (field = 0) => {
     await later(0);  // in line behind every timer that is due, however late a busy machine has made it
     const before = seenChanges;
     watch();
-    if (seenChanges === before || performance.now() > end) return { changes: seenChanges - first, refused: refused(), active: newlyActive(), landed: landed(), ...(field ? typedInto(field) : {}) };
+    if (seenChanges === before || performance.now() > end) return { changes: seenChanges - first, refused: refused(), active: newlyActive(), landed: landed(), ...(field ? { field: ph.typed(field) } : {}) };
   }
 };
 ph.drawn = () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => resolve())), later(RESTLESS_MS)]).then(turn);

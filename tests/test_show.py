@@ -64,6 +64,16 @@ def test_each_picture_has_a_file_of_its_own(
     assert show(pictures(2), as_json=False, output="-") == 0
     out, err = capfd.readouterr()
     assert (out, err.startswith("saved screenshot-")) == ("0", True)
+    (tmp_path / "page-2.png").write_text("of somebody else")
+    assert show(pictures(2), as_json=False, output="page.png") == 0
+    assert capfd.readouterr().out.endswith("saved page-4.png\n")
+    assert (tmp_path / "page-2.png").read_text() == "of somebody else"
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_json_on_the_stream_has_its_pictures_in_it(capfd: pytest.CaptureFixture[str], failed: bool):
+    show(pictures(2, failed=failed), as_json=True, output="-")
+    assert len(json.loads(capfd.readouterr().out)["images"]) == 2
 
 
 def test_what_went_wrong_is_told_also_where_no_picture_can_be_put(capfd: pytest.CaptureFixture[str], tmp_path: Path):

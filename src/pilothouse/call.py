@@ -13,7 +13,7 @@ from pilothouse.browser.aim import Held, Pointing
 from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
 from pilothouse.guard.policy import Approved, Decision, Question
-from pilothouse.result import Image
+from pilothouse.result import Image, Result
 from pilothouse.tool import Dialog, Progress, Tool
 
 
@@ -85,6 +85,7 @@ class Visit:
         self.acting = False  # its tool has begun
         self.args: msgspec.Struct | None = None  # as they were given, parsed
         self.count: Progress | None = None  # by which its tool tells how far it is, if anybody hears
+        self.stood: dict[str, str] = {}  # where the session's tabs were when its tool began
         self.touches: tuple[str, ...] = ()  # places beside the page that the call changes or reads
 
     @property
@@ -92,6 +93,11 @@ class Visit:
         """The tab it was done in; of what is done in a session, the one that is current now."""
         tab = self.tab or (self.session.current if self.session and not self.session.closed else None)
         return tab.name if tab else ""
+
+    def tab_of(self, result: Result[Any] | None) -> Tab | None:
+        """The one it was done in; some tools of a session answer about one tab of it."""
+        name = getattr(result.data, "tab", "") if result and self.session and not self.tab else ""
+        return self.tab or next((tab for tab in self.session.tabs if tab.name == name), None) if self.session else None
 
     @property
     def elapsed_ms(self) -> float:

@@ -156,6 +156,7 @@ class Gate:
             self._count(visit, question)
             visit.record = await self._audit.before(question, visit.decision, visit.approved)
             seen = visit.session.watch.newest if visit.session else 0
+            visit.stood = {tab.name: tab.url for tab in visit.session.tabs} if visit.session else {}
             try:
                 result = await self._run(visit, place, args, question)
             except (Failure, ProtocolError, WorldGone):

@@ -15,7 +15,6 @@ import msgspec
 
 from pilothouse.aiming import aimed, as_aims
 from pilothouse.browser.aim import Sight
-from pilothouse.browser.session import Session
 from pilothouse.browser.tab import Tab
 from pilothouse.call import Visit
 from pilothouse.errors import Failure
@@ -207,11 +206,13 @@ class Permits:
 
     async def look_again(self, visit: Visit, question: Question, seen: int, result: Result[Any] | None = None) -> None:
         """Nothing is told of a page that may not be read: the one that is there now, or one that came by meanwhile."""
-        session = visit.session
-        tab = visit.tab or (_tab_told_of(session, result) if session else None)
+        session, tab = visit.session, visit.tab_of(result)
         if session is None or tab is None or tab.closed:
             return
+        was_read = bool(result and getattr(result.data, "snapshot", ""))
         came = [one.text for one in session.watch.recent(seen) if one.kind == "navigation" and one.tab == tab.name]
+        if was_read and visit.tab is None:  # nobody has judged yet what was there before
+            came = [visit.stood.get(tab.name, tab.url), *came]
         try:
             for url in dict.fromkeys((*came, tab.url)):
                 said = self._policy.decide_document(question.browser, question.mode, url)
@@ -219,12 +220,15 @@ class Permits:
                     raise _withheld(said, question.tool)
                 asked = msgspec.structs.replace(question, access=Access.VISIT, urls=(url,), aims=())
                 await self._asked(visit, asked, said)
-            was_read = bool(result and getattr(result.data, "snapshot", ""))
             if was_read or (visit.tab and visit.tool and not visit.tool.leaves):
                 self._check_frames(tab, question)
         except Failure:
             tab.title = ""
+            tab.seen.begin(None)  # what is withheld was not seen: the next look shows it whole
             raise
+        if was_read and result and session.pause.taken:
+            result.data.snapshot, result.page = "", ""
+            result.text += " (a person has the wheel: the page beside it is not shown)"
 
     def hide(self, visit: Visit) -> None:
         """Titles and events are told besides: not those of pages that may not be read."""
@@ -267,12 +271,6 @@ def _urls(tool: Tool, tab: Tab | None, args: msgspec.Struct, aims: tuple[Aim, ..
         there += tab.frames.addresses(tab.frame) if tab.frame else []
     given = [getattr(args, name) for name in tool.url_names]
     return tuple(dict.fromkeys(url for url in (*there, *given, *(aim.url for aim in aims)) if url))
-
-
-def _tab_told_of(session: Session, result: Result[Any] | None) -> Tab | None:
-    """Some tools of a session answer about one tab of it."""
-    name = getattr(result.data, "tab", "") if result else ""
-    return next((tab for tab in session.tabs if tab.name == name), None)
 
 
 def _withheld(decision: Decision, tool: str) -> Failure:

@@ -36,7 +36,7 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
     text = redact_text(clean("\n".join(lines)))
     return Answer(
         tool=visit.call.tool,
-        text="\n".join(part for part in (text, _wrapped(visit, page)) if part),
+        text="\n".join(part for part in (text, _wrapped(visit.tab_of(result), page)) if part),
         data={**data, **redact_tree(clean_tree(news))},
         images=result.images,
         session=visit.session.id if visit.session else "",
@@ -51,8 +51,8 @@ def _degree(tool: Tool, result: Result[Any]) -> Degree:
     return SHOWN if tool.shows or getattr(result.data, "snapshot", "") else SAID
 
 
-def _wrapped(visit: Visit, page: str) -> str:
-    return enveloped(page, visit.tab.url if visit.tab else "") if page else ""
+def _wrapped(tab: Tab | None, page: str) -> str:
+    return enveloped(page, tab.url if tab else "") if page else ""
 
 
 def _add_beginning(visit: Visit, lines: list[str], data: dict[str, Any]) -> None:
@@ -127,7 +127,7 @@ def failed(visit: Visit, failure: Failure) -> Answer:
     text, page = redact_text(clean("\n".join(lines))), redact_text(clean("\n".join(_near(failure))))
     return Answer(
         tool=visit.call.tool,
-        text="\n".join(part for part in (text, _wrapped(visit, page)) if part),
+        text="\n".join(part for part in (text, _wrapped(visit.tab, page)) if part),
         data=_with_schema(redact_tree(clean_tree(data)), failure),
         images=failure.images,
         failed=True,

@@ -206,7 +206,7 @@ def tool(
     revives: bool = False,
     sensitive: tuple[str, ...] = (),
     reveals: bool = False,
-    shows: bool = False,
+    shows: bool | None = None,
     places: Callable[[Any, Any], Awaitable[list[str]]] | None = None,
     grave: Callable[[Any, Any], bool] | None = None,
     alone: str = "",
@@ -221,11 +221,11 @@ def tool(
     `revives` brings a page that has crashed back itself; before any other the page is loaded again, and it is refused.
     A call that gives one of the `sensitive` arguments is sensitive, whatever the tool is without them. What `reveals`
     secrets is asked for just these: its answer only loses those that a person registered. What `shows` the page as
-    people read it only loses what has a secret's shape: "Cookie: oatmeal" is a recipe there. An action that can bring a
-    snapshot along shows, too; what moves or waits does when it brings one. `places` tells, from the session and the
-    arguments, what a tool of a session touches beside pages: addresses, or domains as cookies have them; their rules
-    hold for it. `grave` tells of a tool that does no harm as a rule whether this call of it is sensitive. `alone` says
-    why it cannot be a step of a larger tool.
+    people read it only loses what has a secret's shape: "Cookie: oatmeal" is a recipe there. An action that can bring
+    a snapshot along shows, too, unless it says otherwise; what moves or waits does when it brings one. `places`
+    tells, from the session and the arguments, what a tool of a session touches beside pages: addresses, or domains as
+    cookies have them; their rules hold for it. `grave` tells of a tool that does no harm as a rule whether this call
+    of it is sensitive. `alone` says why it cannot be a step of a larger tool.
     """
 
     def declare(handler: Callable[..., Awaitable[Result[Any]]]) -> Callable[..., Awaitable[Result[Any]]]:
@@ -257,7 +257,7 @@ def tool(
                 revives=revives,
                 sensitive=frozenset(sensitive),
                 reveals=reveals,
-                shows=shows or ("snapshot" in hints and access not in (Access.READ, Access.VISIT)),
+                shows="snapshot" in hints and access not in (Access.READ, Access.VISIT) if shows is None else shows,
                 progress_name=progress_name,
                 runner_name=runner_name,
                 url_names=tuple(p.name for p in parameters if hints[p.name] is Url or hints[p.name] == Url),

@@ -1,10 +1,13 @@
 """Several steps in one call."""
 
+import errno
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from pilothouse.browser.files import Folder
 from pilothouse.call import Call
 from pilothouse.doors.parcel import envelope
 from pilothouse.doors.shapes import answer_to_wire
@@ -158,6 +161,9 @@ async def test_what_is_too_much_for_one_answer_lies_in_files(
     assert told[2]["path"] in done.text
     monkeypatch.setattr(batch, "MOST_PICTURE_BYTES", 10)
     tab_of(agent).files.quota_bytes = 0
-    full = await agent.ask("batch", steps=steps[:1])
-    assert not full.failed
-    assert (full.images, "could not be kept" in full.text) == ([], True)
+    for refuses in (None, OSError(errno.ENOSPC, "No space left on device")):
+        if refuses:
+            monkeypatch.setattr(Folder, "keep", Mock(side_effect=refuses))
+        full = await agent.ask("batch", steps=steps[:1])
+        assert not full.failed
+        assert (full.images, "could not be kept" in full.text) == ([], True)

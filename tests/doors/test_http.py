@@ -323,6 +323,22 @@ async def test_a_body_that_does_not_end_is_given_up(url: str, monkeypatch: pytes
         assert b" 408 " in await raw(url, (head + half).encode())
 
 
+async def test_who_ends_in_a_second_request_is_answered_the_first(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_module, "BODY_TIMEOUT_S", 0.3)
+    host, port = url.removeprefix("http://").split(":")
+    modern = "".join(f"{name}: {value}\r\n" for name, value in MODERN_HEADERS.items())
+    head = f"POST /mcp HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\nAuthorization: Bearer {SECRET}\r\n"
+    head += f"Accept: application/json, text/event-stream\r\n{modern}Content-Length: "
+    body = json.dumps(LIST)
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(f"{head}{len(body)}\r\n\r\n{body}{head}{len(body)}\r\n\r\n{body[:5]}".encode())
+    writer.write_eof()
+    reply = await asyncio.wait_for(reader.read(), 5)
+    writer.close()
+    assert reply.startswith(b"HTTP/1.1 200 ")
+    assert b'"tools"' in reply
+
+
 async def test_a_stranger_cannot_make_us_read_a_body(url: str) -> None:
     head = f"POST /mcp HTTP/1.1\r\nHost: {url.removeprefix('http://')}\r\n"
     head += "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n"

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from pilothouse.browser import snapshot
 from pilothouse.browser.tab import Tab
+from pilothouse.browser.world import World
 from pilothouse.call import Call, Caller
 from pilothouse.guard.approvals import Approvals
 from pilothouse.guard.border import Border
@@ -109,6 +111,60 @@ async def test_a_page_that_is_denied_meanwhile_is_not_read_by_any_tool(
     assert (await agent.call("navigate", url="about:blank"))["url"] == "about:blank"  # leaving is always allowed
     say("")
     assert SECRET in (await agent.text("go_back"))
+
+
+async def test_a_tab_that_leaves_while_it_is_shown_is_judged_by_what_was_read(
+    agent: Agent, house: House, site: PageServer, say: Say, denied: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Tools of a session read a page that nobody has judged before."""
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("new_tab", url=denied)
+    tab = tab_of(house, agent)
+    await agent.call("switch_tab", tab="t1")
+    say(NO_LOCALHOST)
+    read = snapshot.take
+
+    async def read_and_leave(of: Tab, options: snapshot.Options) -> snapshot.Snapshot:
+        seen = await read(of, options)
+        assert SECRET in seen.text
+        tab.channel.post("Page.navigate", url=site.url("form.html"))
+        assert await tab.signal.until(lambda: tab.url == site.url("form.html") and tab.document.dom_ready, 5)
+        return seen
+
+    monkeypatch.setattr(snapshot, "take", read_and_leave)
+    answer = await agent.ask("switch_tab", tab="t2", snapshot="full")
+    assert answer.data["error"]["code"] == "denied"
+    assert SECRET not in answer.text + json.dumps(answer.data)
+    monkeypatch.undo()
+    assert "unchanged" not in (shown := await agent.text("switch_tab", tab="t2", snapshot="diff"))
+    assert "Text" in shown
+
+
+async def test_the_page_is_not_shown_while_a_person_has_the_wheel(
+    agent: Agent, house: House, site: PageServer, monkeypatch: pytest.MonkeyPatch
+):
+    """They may be signing in: what waited for it is told, and not what they see."""
+    asked, call = asyncio.Event(), World.call
+
+    async def heard(world: World, function: str, *args: Any, **options: Any) -> Any:
+        if function == "waitFor":
+            asked.set()
+        return await call(world, function, *args, **options)
+
+    monkeypatch.setattr(World, "call", heard)
+    await agent.call("navigate", url=site.inline("<h1>Quiet</h1>"))
+    tab = tab_of(house, agent)
+    (session,) = house.sessions.of((agent.caller.key, agent.caller.connection))
+    waiting = asyncio.create_task(agent.ask("wait_for", text="Inbox", snapshot="full"))
+    await asyncio.wait_for(asked.wait(), 5)
+    session.pause.take()
+    await tab.channel.send("Runtime.evaluate", expression="document.body.textContent = 'Inbox of Ada'")
+    answer = await waiting
+    session.pause.give_back()
+    assert not answer.failed
+    assert "a person has the wheel" in answer.text
+    assert "Ada" not in answer.text + json.dumps(answer.data)
+    assert "Ada" in await agent.text("get_page_state")
 
 
 async def test_nor_is_it_in_the_log(agent: Agent, house: House, say: Say, denied: str):

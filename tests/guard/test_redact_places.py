@@ -57,7 +57,8 @@ LEFT_OUT = {
                     "would leave the page"),
     **dict.fromkeys(("set_cookie", "delete_cookies", "set_storage", "clear_storage", "clear_console",
                      "clear_network_log", "clear_intercepts", "block_url", "mock_url", "upload_file", "emulate",
-                     "handle_dialog", "main_frame", "switch_frame"), "answers with what it was given or with counts"),
+                     "main_frame", "switch_frame"), "answers with what it was given or with counts"),
+    "handle_dialog": "no page speaks while a dialog is open: see below",
 }  # fmt: skip
 PAGE = f"""<!doctype html><meta charset=utf-8><title>Key {CANARIES["key"]} {CANARIES["registered"]}</title>
 <h1>Cookie: oatmeal</h1><p>password: see below<p id=says>{CANARIES["key"]} {CANARIES["jwt"]} {CANARIES["card"]}
@@ -254,3 +255,13 @@ async def _check_files(house: House) -> None:
         if names:
             leaks[str(path)] = names
     assert not leaks
+
+
+async def test_what_a_dialog_says_is_said_not_shown(house: House, url: str) -> None:
+    agent = house.agent()
+    await agent.call("navigate", url=url)
+    await agent.ask("evaluate_js", expression="alert('Your new password: hunter2hunter')")
+    answer = await agent.ask("handle_dialog", accept=True)
+    assert answer.data["kind"] == "alert"
+    assert "hunter2" not in answer.text + json.dumps(answer.data)
+    await agent.leave()

@@ -24,7 +24,7 @@ class Document:
         self.loaded = whole
         self.unreachable = unreachable
         self.titled = False  # it tells its title itself, and each change of it
-        self.told: set[tuple[str, int]] = set()  # nodes whose click listeners the walker knows of
+        self.told: set[tuple[str, int]] = set()  # of each world the nodes whose click listeners its walker knows of
         self.ahead: asyncio.Future[None] | None = None  # tells of them before anybody looks,
         self.ahead_began = False  # as soon as nobody needs the page
         self.telling: asyncio.Future[None] | None = None  # of those whom nobody waited for

@@ -97,18 +97,28 @@ async def _fresh(tab: Tab, patience_s: float) -> list[_Fresh]:
     """Inner frames first: the world is shared by all frames of a process, and whoever resolves a node first decides
     whose prototypes it gets, so a frame's nodes must be its own before a parent, which sees them too, asks."""
     main = tab.frames.main
+    await _entered(tab, min(FRAME_S, patience_s))
     frames = [(frame, frame.world) for frame in tab.frames if frame.world][:MAX_FRAMES]
     asked = [_listening(frame, patience_s if frame is main else min(FRAME_S, patience_s)) for frame, _ in frames]
     found = await asyncio.gather(*asked)
     document = tab.document
     document.untold = any(frame is main and nodes is None for (frame, _), nodes in zip(frames, found, strict=True))
-    taken = set(document.told)
+    taken: set[tuple[str, int]] = set()
     fresh: list[_Fresh] = []
+    room = MOST - len(document.told)
     for (frame, world), nodes in reversed(list(zip(frames, found, strict=True))):
-        new = sorted({(frame.channel.id, node) for node in nodes or ()} - taken)[: MOST - len(taken)]
-        taken.update(new)
-        fresh.append(_Fresh(frame, world, [node for _, node in new]))
+        own = {node for node in nodes or () if (frame.channel.id, node) not in taken}
+        new = sorted(node for node in own if (world.uid, node) not in document.told)[: max(room, 0)]
+        taken |= {(frame.channel.id, node) for node in own}
+        room -= len(new)
+        fresh.append(_Fresh(frame, world, new))
     return fresh
+
+
+async def _entered(tab: Tab, timeout: float) -> None:
+    """A frame whose document is there has our world as well: what is in it would be told to the page's otherwise."""
+    late = [one for one in tab.frames if one.world is None and one.page_context][:MAX_FRAMES]
+    await asyncio.gather(*(tab.frames.ready(one, timeout) for one in late), return_exceptions=True)
 
 
 async def _parted(tab: Tab, fresh: list[_Fresh], most: int) -> tuple[list[_Fresh], list[_Fresh]]:
@@ -149,7 +159,7 @@ async def _mark(document: Document, fresh: _Fresh, nodes: list[int]) -> None:
     with contextlib.suppress(WorldGone, Failure):
         async with resolved(fresh.world, nodes) as elements:
             await fresh.world.call_with("markClickable", *elements)
-        document.told |= {(fresh.frame.channel.id, node) for node in nodes}
+        document.told |= {(fresh.world.uid, node) for node in nodes}
 
 
 async def _listening(frame: Frame, timeout: float) -> set[int] | None:

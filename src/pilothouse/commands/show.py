@@ -112,7 +112,7 @@ class Progress:
 def _kept(answer: Entry, output: str, *, always: bool) -> list[str]:
     """Where the pictures of an answer, the file it speaks of, or else its text, were put; without `always` only if
     asked. Of what failed it is the pictures of steps that were done before."""
-    if answer["images"] and (output or always):
+    if answer["images"] and (always or output not in ("", "-")):
         return _put_pictures(answer["images"], output)
     if answer["failed"]:
         return []
@@ -141,11 +141,12 @@ def _put_pictures(images: list[Entry], output: str) -> list[str]:
     """The first where it is wanted, the others beside it: `page.png`, `page-2.png`. One stream holds one picture."""
     from base64 import b64decode
 
-    stem, suffix = os.path.splitext(output)
-    places = [output, *(f"{stem}-{number}{suffix}" for number in range(2, len(images) + 1))]
-    if output in ("", "-"):
-        places[1:] = [""] * (len(images) - 1)
-    return [_put(b64decode(one["data"]), one["mime_type"], place) for one, place in zip(images, places, strict=True)]
+    stem, suffix = os.path.splitext(output if output != "-" else "")
+    first, *others = [(b64decode(one["data"]), one["mime_type"]) for one in images]
+    kept = [_put(*first, output)]
+    for data, mime_type in others:
+        kept.append(_put_new(data, stem, suffix, first=2) if stem else _put(data, mime_type, ""))
+    return kept
 
 
 def _put(data: bytes, mime_type: str, output: str) -> str:
@@ -161,12 +162,16 @@ def _put(data: bytes, mime_type: str, output: str) -> str:
 
 
 def _put_here(data: bytes, suffix: str) -> str:
-    """A new file in the current directory; never over one that is there."""
+    """A new file in the current directory."""
     import time
 
-    stem = time.strftime("screenshot-%Y%m%d-%H%M%S")
-    for number in range(100):
-        name = f"{stem}{f'-{number}' if number else ''}.{suffix}"
+    return _put_new(data, time.strftime("screenshot-%Y%m%d-%H%M%S"), f".{suffix}")
+
+
+def _put_new(data: bytes, stem: str, suffix: str, *, first: int = 0) -> str:
+    """Never over a file that is there."""
+    for number in range(first, first + 100):
+        name = f"{stem}{f'-{number}' if number else ''}{suffix}"
         try:
             with open(name, "xb") as file:
                 file.write(data)

@@ -454,14 +454,18 @@ class Http(HttpToolsProtocol):
             self._deadline.cancel()
             self._deadline = None
 
-    def eof_received(self) -> None:
+    def eof_received(self) -> bool | None:  # type: ignore[override]
         """Who ends in the middle of a request may still listen, and is answered. Who ends after a whole one has gone
-        away, as far as anybody can tell: its connection ends, and with it what nobody waits for any more."""
+        away, as far as anybody can tell: its connection ends, and with it what nobody waits for any more. True: it
+        stays, for the answer to a request before that one is on its way."""
+        if self.pipeline:
+            return True
         if self._deadline is not None and self._head_size:
             self._give_up(_CUT)
         elif self.cycle and self.cycle.more_body and not self.cycle.response_started:
             self.transport.write(_last_words(*_CUT))
             self.transport.close()
+        return None
 
     def send_400_response(self, msg: str) -> None:
         hint = "send HTTP/1.1, and only what it allows in an address or a header"

@@ -83,8 +83,9 @@ class _Pictures:
     def _kept(self, image: Image) -> tuple[dict[str, Any], str]:
         try:
             path = str(self._session.files.keep(f"screenshot.{image.mime_type.rpartition('/')[2]}", image.data))
-        except Failure as failure:  # the step is done, and so are those before it
-            return {"lost": failure.message}, f"too much to show here, and it could not be kept: {failure.message}"
+        except (Failure, OSError) as problem:  # the step is done, and so are those before it
+            why = problem.message if isinstance(problem, Failure) else problem.strerror or "the disk refuses it"
+            return {"lost": why}, f"too much to show here, and it could not be kept: {why}"
         return {"path": path}, f"too much to show here: kept in {path}"
 
 

@@ -19,7 +19,7 @@ class Handled(Showing):
     accepted: bool = False
 
 
-@tool(Access.WRITE, core=True, queued=False, live=False, example={"accept": True})
+@tool(Access.WRITE, core=True, queued=False, live=False, shows=False, example={"accept": True})
 async def handle_dialog(
     tab: Tab,
     accept: bool,

@@ -192,6 +192,11 @@ async def basic_auth(request: Request) -> Response:
     return Response("who are you?", 401, {"WWW-Authenticate": 'Basic realm="pages"'})
 
 
+async def wrong(_: Request) -> Response:
+    """Says what is wrong, and leaves."""
+    return HTMLResponse("<p>the card was refused<script>location = '/small.html'</script>", 422)
+
+
 async def status(request: Request) -> Response:
     code = int(request.path_params["code"])
     return (
@@ -244,6 +249,7 @@ def app() -> Starlette:
             Route("/redirect-loop", redirect_loop),
             Route("/slow", slow),
             Route("/hang", hang),
+            Route("/wrong", wrong, methods=["POST"]),
             Route("/half", half),
             Route("/echo", echo, methods=everything),
             Route("/login", login, methods=["GET", "POST"]),

@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx
 import pytest
-from processes import INITIALIZED, TIMEOUT_S, Process, call, initialize, is_alive, processes_of, wait_until
+from processes import ENGINE, INITIALIZED, TIMEOUT_S, Process, call, initialize, is_alive, processes_of, wait_until
 
 from pilothouse import __version__, instance
 from pilothouse.home import socket_path
@@ -72,6 +72,26 @@ def test_ready_line_and_files(home: Path, run: Start) -> None:
     assert "Umask:\t0077" in Path(f"/proc/{daemon.pid}/status").read_text()  # whatever it makes is ours alone
     with urllib.request.urlopen(f"{url}/health") as answer:
         assert answer.status == 200
+
+
+def test_the_command_of_the_readme_starts_it_and_says_how_to_connect(home: Path) -> None:
+    """And where one runs already, the same command says so, and how to connect to it."""
+    script = Path(__file__).parents[1] / "scripts" / "start"
+    env = {"PILOTHOUSE_CHROME": ENGINE} | os.environ | {"PILOTHOUSE_HOME": str(home), "PILOTHOUSE_SERVER_PORT": "0"}
+    pipe = subprocess.PIPE
+    with subprocess.Popen([script], env=env, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True) as started:
+        assert started.stdout
+        ready = json.loads(started.stdout.readline())
+        assert ready["ready"] is True
+        assert httpx.get(f"{ready['url']}/health").json() == {"ok": True}
+        again = subprocess.run([script], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+        started.send_signal(signal.SIGTERM)
+        assert started.wait(20) == 0
+        said = started.stderr.read() if started.stderr else ""
+    assert f"a daemon already runs at {ready['url']}" in again.stderr
+    for explained in (said, again.stderr):
+        assert f"mcp add --transport http pilothouse {ready['mcp']}" in explained
+        assert "install CLIENT" in explained
 
 
 def test_what_few_daemons_need_is_not_loaded_by_all() -> None:
@@ -148,6 +168,7 @@ def wait_behind_an_alert(client: Client) -> None:
 
 
 @promise("A02", "A06", "E03")
+@pytest.mark.alone
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("begin", [begin_a_loop, wait_behind_an_alert])
 def test_its_browser_ends_with_it_whatever_a_page_does(
@@ -161,8 +182,8 @@ def test_its_browser_ends_with_it_whatever_a_page_does(
     browser = processes_of(home)
     assert browser
     daemon.process.send_signal(number)
+    wait_until(lambda: daemon.process.poll() is not None and not any(map(is_alive, browser)), 2)
     assert client.answer()["structuredContent"]["error"]["code"] == "browser_gone"
-    wait_until(lambda: daemon.process.poll() is not None and not any(map(is_alive, browser)), 5)
     assert not processes_of(home)
 
 
@@ -274,6 +295,28 @@ def test_started_by_a_bridge_it_ends_when_it_was_alone_long_enough(home: Path, r
     wait_until(lambda: not is_alive(info["pid"]))
     assert time.monotonic() - left > 0.7
     assert not (home / "daemon.json").exists()
+
+
+@promise("A02")
+def test_a_client_that_is_killed_takes_its_browser_with_it(home: Path, run: Start, site: PageServer) -> None:
+    run("serve", "--auto", "--linger-s", "1").read()
+    info = instance.published(str(home))
+    assert info is not None
+    bridge = run("mcp")
+    assert not Client(bridge).ask("navigate", url=site.url("small.html")).get("isError")
+    assert processes_of(home)
+    bridge.process.kill()
+    wait_until(lambda: not is_alive(info["pid"]) and not processes_of(home))
+
+
+@promise("B10")
+def test_chrome_starts_with_the_first_session(home: Path, run: Start) -> None:
+    run("serve").read()
+    client = Client(run("mcp"))
+    assert client.ask("list_sessions")["structuredContent"]["sessions"] == []
+    assert not processes_of(home)
+    client.ask("open_session")
+    assert processes_of(home)
 
 
 def test_a_newer_bridge_may_end_it_only_when_nobody_else_is_here(home: Path, run: Start) -> None:

@@ -2,9 +2,11 @@
 
 import base64
 import struct
+from pathlib import Path
 
 import pytest
 
+from pilothouse.browser import capture
 from pilothouse.call import Answer
 from tests.browser.looking import fails, put, ref
 from tests.house import Agent
@@ -140,3 +142,16 @@ async def test_a_tab_in_the_background(agent: Agent, site: PageServer) -> None:
     await agent.call("new_tab", url=site.url("busy.html"))
     _, size = await shot(agent, tab="t1")
     assert size == (1280, 800)
+
+
+@promise("C07")
+async def test_a_picture_that_is_too_large_to_show_is_kept(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    monkeypatch.setattr(capture, "MAX_BYTES", 100)
+    answer = await agent.ask("screenshot", format="png")
+    path = answer.data["path"]
+    assert answer.images == []
+    assert f"too large to show: kept in {path}" in answer.text
+    assert size_of(Path(path).read_bytes(), "image/png") == (answer.data["width"], answer.data["height"])

@@ -37,6 +37,7 @@ async def test_every_level(agent: Agent, site: PageServer) -> None:
     assert said[0]["source"] == "console"
     assert said[0]["url"].endswith("console.html")
     assert said[0]["line"] > 0
+    assert said[0]["column"] > 0
     assert said[4]["arguments"][:3] == ["a log", 1, True]
 
 

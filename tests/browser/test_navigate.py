@@ -77,6 +77,15 @@ async def test_every_kind_of_waiting(agent: Agent, site: PageServer, wait_until:
     assert arrived["title"] == "Small"
 
 
+@promise("A08")
+async def test_who_waits_for_the_document_waits_for_no_picture(agent: Agent, site: PageServer) -> None:
+    page = site.inline(f"<title>Slow</title><p>Here<img src='{site.url('hang')}'>")
+    arrived = await agent.call("navigate", url=page, wait_until="domcontentloaded", timeout_ms=5000)
+    assert arrived["title"] == "Slow"
+    for wait_until in ("load", "networkidle"):
+        await fails(agent, "timeout", "navigate", url=page, wait_until=wait_until, timeout_ms=700)
+
+
 @promise("C08")
 async def test_an_empty_address_is_refused_before_anything_happens(agent: Agent) -> None:
     answer = await agent.ask("navigate", url="")

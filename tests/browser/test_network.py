@@ -115,6 +115,18 @@ async def test_bodies_outlive_their_page(agent: Agent, site: PageServer) -> None
     assert json.loads((await detail(agent, one))["response_body"])["method"] == "POST"
 
 
+async def test_a_posted_page_that_leaves_at_once_can_still_be_read(agent: Agent, site: PageServer) -> None:
+    """The page that said what was wrong is gone before anybody could look."""
+    await agent.call(
+        "navigate", url=site.inline(f"<form method=post action='{site.url('wrong')}'><button>Send</button>")
+    )
+    await agent.call("click", target="text=Send")
+    await agent.call("wait_for", text="Small page")
+    (posted,) = (await agent.call("get_network_log", method=["POST"]))["requests"]
+    assert posted["status"] == 422
+    assert "the card was refused" in (await detail(agent, posted))["response_body"]
+
+
 async def test_a_post_that_redirects(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("network.html"))
     await agent.call("click", target="text=Post and redirect")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pilothouse.browser.screencast import Frame, Screencasts
+from pilothouse.browser.tab import Tab
 from tests.browser.looking import fails, tab_of
 from tests.house import Agent, House
 from tests.promises import promise
@@ -150,6 +151,33 @@ async def test_who_goes_somewhere_without_a_tab_gets_a_new_one(agent: Agent, sit
     await agent.call("navigate", url=site.url("form.html"))
     assert await names(agent) == ["t1", "t3"]
     assert (await agent.call("get_page_title", tab="t1"))["title"] == "Popups"
+
+
+@promise("B07", "C07")
+async def test_a_snapshot_says_which_of_several_tabs_it_is_of(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    assert not (await agent.text("get_page_state")).startswith("t1")
+    await agent.call("new_tab", url=site.url("form.html"), background=True)
+    state = await agent.ask("get_page_state")
+    assert state.text.startswith("t1 of the tabs t1, t2\n<page ")
+    assert state.data["tabs"] == ["t1", "t2"]
+
+
+@promise("B12")
+async def test_a_tab_in_the_background_is_behind_the_other(agent: Agent, site: PageServer) -> None:
+    """Focus emulation makes it draw and answer; without, Chrome would tell its page that nobody sees it."""
+    await agent.call("navigate", url=site.url("small.html"))
+    behind = (await agent.call("new_tab", url=site.url("small.html"), background=True))["tab"]
+    front = tab_of(agent)
+    other = next(tab for tab in agent.gate.own(agent.caller).all()[0].tabs if tab.name == behind)
+    for tab, seen in ((front, "visible"), (other, "hidden")):
+        assert await visibility(tab) == "visible"
+        await tab.channel.send("Emulation.setFocusEmulationEnabled", enabled=False)
+        assert await visibility(tab) == seen
+
+
+async def visibility(tab: Tab) -> str:
+    return (await tab.channel.send("Runtime.evaluate", expression="document.visibilityState"))["result"]["value"]
 
 
 @promise("B07")

@@ -1,6 +1,7 @@
 """Every CDP command and event in our source is held against the browser's own description of its protocol."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,6 +61,28 @@ def test_every_command_and_its_arguments_exist(described: dict[str, Any]) -> Non
 def test_every_event_exists(described: dict[str, Any]) -> None:
     wrong = [use for use in uses() if use.verb == "on" and not _entry(described, use, "events")]
     assert wrong == []
+
+
+@promise("A01")
+def test_every_name_in_a_table_exists(described: dict[str, Any]) -> None:
+    """Many are handed on before they are sent or listened to."""
+    found = set(names())
+    assert len(found) > 120
+    known = {
+        f"{domain}.{one['name']}"
+        for domain, entries in described.items()
+        for kind in ("commands", "events")
+        for one in entries.get(kind, [])
+    }
+    assert {name for _, name in found if name.partition(".")[0] in described} - known == set()
+
+
+def names() -> Iterator[tuple[str, str]]:
+    """Every text of the form `Domain.name`, and where it stands."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and re.fullmatch(r"[A-Z]\w+\.[a-z]\w+", str(node.value)):
+                yield str(path.relative_to(SOURCE)), str(node.value)
 
 
 def _entry(described: dict[str, Any], use: Use, kind: str) -> dict[str, Any] | None:

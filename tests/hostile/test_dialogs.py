@@ -80,12 +80,22 @@ async def test_closing_a_guarded_tab_asks_nobody(agent: Agent, site: PageServer)
     assert (await agent.call("list_tabs"))["tabs"] == []
 
 
-@pytest.mark.parametrize("tool", ["navigate", "reload", "close_tab"])
+@pytest.mark.parametrize("tool", ["navigate", "reload", "close_tab", "go_back"])
 async def test_a_beforeunload_that_takes_thirty_seconds_is_cut_short(agent: Agent, site: PageServer, tool: str) -> None:
+    await agent.call("navigate", url=site.url("form.html"))
     await agent.call("navigate", url=site.url("dialogs.html?slow=30000"))
     await agent.call("click", target="text=Guard leaving")
     args = {"url": site.url("small.html")} if tool == "navigate" else {}
     assert code(await timed(agent, tool, limit_s=5, **args)) == "ok"
+
+
+async def test_one_that_a_press_has_begun_is_broken_off(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("dialogs.html?slow=30000"))
+    await agent.call("click", target="text=Guard leaving")
+    pressed = await timed(agent, "click", limit_s=13, target="text=Leave")
+    assert code(pressed) == "timeout"
+    assert "did not answer and was broken off" in pressed.text
+    assert "Small page" in (await timed(agent, "get_page_state", limit_s=2)).text
 
 
 async def test_a_dialog_in_one_tab_leaves_the_others_alone(agent: Agent, site: PageServer) -> None:

@@ -19,7 +19,8 @@ def miniwob_site():
     server.shutdown()
 
 
-def report(title: str, score: Score) -> None:
+def report(title: str, score: Score, *, least: int) -> None:
+    """`least`: so many elements there are to judge; with fewer a page has not come."""
     names = 100 * score.agreed / max(score.compared, 1)
     marks = 100 * score.marked / max(score.wanted, 1)
     print(f"\n{title}: role and name {score.agreed}/{score.compared} = {names:.2f} %")
@@ -27,6 +28,7 @@ def report(title: str, score: Score) -> None:
     for note, count in Counter(score.notes).most_common(60):
         print("  ", note, f"x{count}" if count > 1 else "")
     assert names >= 99.5
+    assert min(score.compared, score.wanted) >= least
     assert score.marked == score.wanted
 
 
@@ -35,7 +37,7 @@ def test_own_pages(chrome: Chrome, pages_site: str) -> None:
     for file in sorted(PAGES.glob("*.html")):
         chrome.open(f"{pages_site}/{file.name}")
         score.judge(chrome, file.stem)
-    report("own pages", score)
+    report("own pages", score, least=1900)
 
 
 def test_miniwob(chrome: Chrome, miniwob_site: str) -> None:
@@ -44,4 +46,4 @@ def test_miniwob(chrome: Chrome, miniwob_site: str) -> None:
         chrome.open(f"{miniwob_site}/miniwob/{file.name}")
         chrome.page("Math.seedrandom('7'); typeof core !== 'undefined' && core.startEpisodeReal(); 0")
         score.judge(chrome, file.stem)
-    report("MiniWoB++", score)
+    report("MiniWoB++", score, least=290)

@@ -42,6 +42,8 @@ class Home(Protocol):
     """What a tab needs to know of the context it lives in."""
 
     @property
+    def tabs(self) -> "list[Tab]": ...
+    @property
     def files(self) -> Folder: ...
     @property
     def origins(self) -> Origins: ...
@@ -182,6 +184,11 @@ class Tab:
     def acted(self, began_at: float) -> None:
         """The caller did something: what came before that is not what they wait for next."""
         self._home.acted(began_at)
+
+    @property
+    def beside(self) -> list[str]:
+        """The names of the session's tabs, this one among them."""
+        return [tab.name for tab in self._home.tabs if tab.name]
 
     async def permit_place(self) -> None:
         await self._home.permit_place()

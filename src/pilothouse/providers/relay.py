@@ -485,7 +485,7 @@ class Relay:
             self._child_came(held, _child(event.params))
         elif event.method == "Target.detachedFromTarget":
             self._child_left(held, _child(event.params).sessionId)
-        elif event.method.startswith("Page.download"):
+        elif event.method in ("Page.downloadWillBegin", "Page.downloadProgress"):
             self.say(f"Browser.{event.method.removeprefix('Page.')}", event.params)
             self._browserwide.download_moves(event.method, event.params)
         self.say(event.method, event.params, session)

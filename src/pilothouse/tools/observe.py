@@ -22,6 +22,7 @@ class State(msgspec.Struct, omit_defaults=True):
     title: str
     snapshot: str
     truncated: bool = False
+    tabs: list[str] = []  # where there are several
 
 
 class Hits(msgspec.Struct):
@@ -85,8 +86,10 @@ async def get_page_state(
     seen = await snapshot.take(tab, options)
     text = "(nothing has changed)" if seen.unchanged else seen.text
     tab.place_told()
-    state = State(seen.url, seen.title, text, seen.truncated)
-    return Result(text, state) if seen.unchanged else Result("", state, page=text)
+    state = State(seen.url, seen.title, text, seen.truncated, tab.beside if len(tab.beside) > 1 else [])
+    if seen.unchanged:
+        return Result(text, state)
+    return Result(f"{tab.name} of the tabs {', '.join(state.tabs[:20])}" if state.tabs else "", state, page=text)
 
 
 @tool(Access.READ, core=True, shows=True, example={"text": "Go"})

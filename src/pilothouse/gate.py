@@ -20,6 +20,7 @@ import msgspec
 
 from pilothouse.aiming import pointing, spelled
 from pilothouse.browser.again import AGAIN
+from pilothouse.browser.aim import glance
 from pilothouse.browser.lifecycle import OwnBrowsers
 from pilothouse.browser.locate import HELD
 from pilothouse.browser.session import Options, Session
@@ -119,17 +120,23 @@ class Gate:
         asyncio.get_running_loop().call_soon(self._note, visit, error["code"], visit.elapsed_ms, why)
         return answer
 
-    def foresee(self, caller: Caller, name: str, session: str) -> None:
+    def foresee(self, caller: Caller, name: str, given: dict[str, Any]) -> None:
         """A call has come that its door has yet to read. If it leaves a page, that one is asked at once whether it
-        answers: it takes longer to do so than the door and the judges to come to their end (M)."""
+        answers, and if it is a key, what has the focus: it takes longer to do so than the door and the judges to come
+        to their end (M)."""
         tool = self.registry.get(name)
-        if tool is None or not tool.leaves:
+        if tool is None or not (tool.leaves or "key" in tool.takes):
             return
+        session = given.get("session")
         own = self._sessions.of((caller.key, caller.connection))
         found = [one for one in own if one.id == session] if session else own
         # A tab of the person's is attached when it is used, and not before.
-        if len(found) == 1 and found[0].current and found[0].options.browser != "extension":
-            knock(found[0].current)
+        if len(found) != 1 or not (tab := found[0].current) or found[0].options.browser == "extension":
+            return
+        if tool.leaves:
+            knock(tab)
+        elif not given.get("tab") and not found[0].forbids(tab.url):
+            glance(tab, given.get("key"))
 
     def _failed(self, visit: Visit, failure: Failure) -> Answer:
         self.permits.hide(visit)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -85,7 +85,7 @@ class FakeGate:
         self.registry = Registry(one for one in declared() if one.name.startswith(("fake_", "test_")))
         self.sessions = OwnSessions()
         self.calls: list[Call] = []
-        self.foreseen: list[tuple[str, str, int]] = []  # tool, session, and how many calls had come by then
+        self.foreseen: list[tuple[str, Any, int]] = []  # tool, session, and how many calls had come by then
         self.gone: list[str] = []
         self.owned: dict[str, list[Event]] = {}
         self._listeners: set[Callable[[str, str, Event], None]] = set()
@@ -106,8 +106,8 @@ class FakeGate:
         data = msgspec.to_builtins(result.data)
         return Answer(call.tool, result.to_text(), data, result.images, failed=False, status=200)
 
-    def foresee(self, caller: Caller, name: str, session: str) -> None:
-        self.foreseen.append((name, session, len(self.calls)))
+    def foresee(self, caller: Caller, name: str, given: dict[str, Any]) -> None:
+        self.foreseen.append((name, given.get("session"), len(self.calls)))
 
     def leave(self, connection: str) -> "asyncio.Task[None]":
         self.gone.append(connection)

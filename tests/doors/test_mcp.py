@@ -67,7 +67,7 @@ async def test_a_call_on_a_line_is_foreseen(local: Path, gate: FakeGate) -> None
         for params in ({"name": 5}, {}, [1]):
             assert "error" in await opened.call("tools/call", params)
     assert gate.foreseen[0] == ("fake_echo", "s1", 0)
-    assert [one[:2] for one in gate.foreseen[1:]] == [("fake_echo", "")] * len(odd)
+    assert [one[:2] for one in gate.foreseen[1:]] == [("fake_echo", 5)] + [("fake_echo", None)] * (len(odd) - 1)
 
 
 @WIRES

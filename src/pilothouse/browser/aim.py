@@ -5,22 +5,28 @@ input, settle, world. Elements are found once and asked about in one call for ea
 seal: act.js and fill.js compare it in the same breath in which they say where to press.
 """
 
+import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
 
+from pilothouse.browser import keys
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.input import CHECK_TIMEOUT_S, MOMENT_S, node_in, owner_in, raise_if_unfit
 from pilothouse.browser.locate import Element, Spot, find
 from pilothouse.browser.settle import Ahead, turn_ahead
 from pilothouse.browser.tab import Tab
-from pilothouse.browser.world import World
+from pilothouse.browser.world import World, WorldGone
+from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 
 AIM_TIMEOUT_S = 5.0
 MAX_FRAME_DEPTH = 10
+GLANCE_S = 0.02
+LONGEST_KEY = 100
 
 Target = str | list[str]
 
@@ -161,9 +167,9 @@ class Held:
             # While the page is busy with the look, which says what came before it.
             if pointing.soon and tab.here is tab.frames.main:
                 self._ahead = turn_ahead(tab.here, "keyup", behind=True)
-            answer = await _focused(tab, enter=pointing.enters)
+            asked_at, answer = await _glanced(tab, enter=pointing.enters)
             self.sights, self._seal, self._focus = _sights(answer), answer["seal"], answer["element"]
-            self._looked_at = time.monotonic()
+            self._looked_at = asked_at or time.monotonic()
         else:
             await self._see_targets(tab)
 
@@ -228,6 +234,30 @@ def _sealed(element: Element, answer: dict[str, Any]) -> Element:
     note = "it was re-rendered; its unique twin was used" if answer.get("twin") else element.note
     spot = Spot(answer["spot"], time.monotonic()) if "spot" in answer else None
     return msgspec.structs.replace(element, local=answer["local"], note=note, seal=answer["seal"], spot=spot)
+
+
+def glance(tab: Tab, key: object) -> None:
+    """A key is about to come: what has the focus is asked while the call is read and placed (0.3 ms, M)."""
+    if not isinstance(key, str) or len(key) > LONGEST_KEY or tab.turn.locked() or tab.hindrance():
+        return
+    with contextlib.suppress(Failure):  # of what is no key the call is told
+        enter = keys.presses(key)
+        tab.glance = (time.monotonic(), enter, asyncio.ensure_future(_seen_at_a_glance(tab, enter)))
+
+
+async def _seen_at_a_glance(tab: Tab, enter: bool) -> dict[str, Any] | None:
+    try:
+        return await _focused(tab, enter=enter)
+    except (Failure, ProtocolError, WorldGone):
+        return None  # whoever looks will say why
+
+
+async def _glanced(tab: Tab, *, enter: bool) -> tuple[float, dict[str, Any]]:
+    """What has the focus, and when that was asked, if it was asked ahead a moment ago."""
+    known, tab.glance = tab.glance, None
+    if known and known[1] == enter and time.monotonic() - known[0] < GLANCE_S and (answer := await known[2]):
+        return known[0], answer
+    return 0.0, await _focused(tab, enter=enter)
 
 
 async def _focused(tab: Tab, *, enter: bool) -> dict[str, Any]:

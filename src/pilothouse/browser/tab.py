@@ -95,6 +95,7 @@ class Tab:
         self.withdrawn = ""  # why it is ours no more, though it is open
         self.turn = Turn()
         # When the page was last asked ahead whether it answers, and what each of its processes will say.
+        self.glance: tuple[float, bool, asyncio.Future[dict[str, Any] | None]] | None = None  # see aim
         self.knocked: tuple[float, dict[Channel, asyncio.Future[dict[str, Any]]]] = (0.0, {})
         self.mark: settle.Mark | None = None
         self.seen = Seen()

@@ -368,8 +368,7 @@ class McpDoor:
         """What the SDK will find out, a little later, and check."""
         if method == "tools/call" and params and isinstance(name := params.get("name"), str):
             args: Any = params.get("arguments")
-            session: Any = cast(Wire, args).get("session") if isinstance(args, dict) else None
-            self.gate.foresee(caller, name, session if isinstance(session, str) else "")
+            self.gate.foresee(caller, name, cast(Wire, args) if isinstance(args, dict) else {})
 
     async def _serve_modern(
         self, exchange: Exchange, method: str, params: Params, outbound: NotifyOnlyOutbound

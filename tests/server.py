@@ -192,6 +192,22 @@ async def basic_auth(request: Request) -> Response:
     return Response("who are you?", 401, {"WWW-Authenticate": 'Basic realm="pages"'})
 
 
+async def closes(_: Request) -> Response:
+    """Says that it is done, and closes its window."""
+    return HTMLResponse("<p>saved<script>close()</script>")
+
+
+async def halting(request: Request) -> Response:
+    """A page whose second half comes after a while."""
+
+    async def halves() -> AsyncIterator[str]:
+        yield f"<!doctype html><title>Halting</title><h1>First half</h1>{'<!-- -->' * 200}"
+        await asyncio.sleep(int(request.query_params.get("ms", "700")) / 1000)
+        yield "<button onclick='this.textContent = 1'>Choose</button>"
+
+    return StreamingResponse(halves(), media_type="text/html")
+
+
 async def wrong(_: Request) -> Response:
     """Says what is wrong, and leaves."""
     return HTMLResponse("<p>the card was refused<script>location = '/small.html'</script>", 422)
@@ -250,6 +266,8 @@ def app() -> Starlette:
             Route("/slow", slow),
             Route("/hang", hang),
             Route("/wrong", wrong, methods=["POST"]),
+            Route("/closes", closes, methods=["POST"]),
+            Route("/halting", halting),
             Route("/half", half),
             Route("/echo", echo, methods=everything),
             Route("/login", login, methods=["GET", "POST"]),

@@ -169,6 +169,27 @@ async def test_no_key_goes_where_the_page_has_moved_the_focus(agent: Agent, site
     assert ("was not typed" in said) == (await agent.js("one.value") == "1234")
 
 
+REDRAWS = {
+    "by name": "<label>Name <input id=n value='${q}'></label>",
+    "without a name": "<input placeholder=Who value='${q}'>",
+    "with capitals": "<label>Name <input id=n value='${q.toUpperCase()}'></label>",
+}
+
+
+@promise("A09")
+@pytest.mark.parametrize("how", REDRAWS)
+async def test_a_field_that_is_drawn_anew_with_each_input(agent: Agent, site: PageServer, how: str) -> None:
+    page = f"""<div id=app></div><button id=other>Other</button><script>let q = ''; const draw = () => {{
+        app.innerHTML = `{REDRAWS[how]}<p>${{q.length}} letters</p>`;
+        const field = app.querySelector('input'); field.oninput = () => {{ q = field.value; draw(); app.querySelector('input').focus(); }} }};
+        draw()</script>"""
+    await agent.call("navigate", url=site.inline(page))
+    said = await agent.text("type_text", target="input", text="Ada Lovelace")
+    assert "not typed" not in said
+    assert (await agent.js("q")).lower() == "ada lovelace"
+    assert ("ADA LOVELACE" in said) == (how == "with capitals")
+
+
 @promise("A09")
 async def test_there_may_be_no_room_for_the_last_key(agent: Agent, site: PageServer) -> None:
     page = (

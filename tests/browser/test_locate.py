@@ -337,3 +337,95 @@ async def test_the_old_names_of_arguments(agent: Agent, site: PageServer) -> Non
     await agent.call("click", selector="#go")
     await agent.call("click", ref=await ref(agent, 'button "Go"'))
     assert await agent.js("clicks") == 2
+
+
+LISTS = {
+    "a list that listens": (
+        "<ul id=m style='width: 200px'>{}</ul>",
+        "<li><span>{}</span></li>",
+        "m.addEventListener('click', say)",
+    ),
+    "cells without lines": ("<div id=m>{}</div>", "<span>{}</span><br>", "m.addEventListener('click', say)"),
+    "rows with a pointer": (
+        "<div id=m style='cursor: pointer'>{}</div>",
+        "<div>{}</div>",
+        "m.addEventListener('click', say)",
+    ),
+    "the page": ("<div id=m>{}</div>", "<p>{}</p>", "document.addEventListener('click', say)"),
+}
+
+
+@promise("C06")
+@pytest.mark.parametrize("how", LISTS)
+async def test_of_a_list_that_listens_for_its_items_the_words_are_pressed(
+    agent: Agent, site: PageServer, how: str
+) -> None:
+    around, item, listens = LISTS[how]
+    page = around.format("".join(item.format(name) for name in ("Copy", "Archive", "Erase")))
+    script = f"window.hits = []; const say = (event) => hits.push(event.target.textContent); {listens}"
+    await agent.call("navigate", url=site.inline(f"{page}<script>{script}</script>"))
+    for name in ("Erase", "Copy", "Archive"):
+        said = await agent.text("click", target=f"text={name}")
+        assert f'"{name}"' in said
+    assert await agent.js("hits") == ["Erase", "Copy", "Archive"]
+    assert await agent.text("get_page_text", target="text=Copy") != await agent.text("get_page_text", target="#m")
+
+
+@promise("C06")
+async def test_a_card_that_is_one_thing_is_pressed_as_one(agent: Agent, site: PageServer) -> None:
+    card = "<div style='cursor: pointer' onclick='window.hit = 1'><h3>Blue mug</h3><p>$18</p></div>"
+    await agent.call("navigate", url=site.inline(card))
+    assert "Blue mug $18" in await agent.text("click", target="text=Blue mug")
+    assert await agent.js("hit") == 1
+
+
+@promise("C06")
+@pytest.mark.parametrize(
+    ("html", "asked", "pressed"),
+    [
+        ("<button>Unsubscribe</button>", "Subscribe", None),
+        ("<button>Deactivate</button>", "Activate", None),
+        ("<a href=#b>Blog insights</a>", "Log in", None),
+        ("<button>Deactivate</button><button>Activate now</button>", "activate", "Activate now"),
+        ("<button>Saved items</button><button>Save all</button>", "Save", "Save all"),
+        ("<button>Cancellation</button>", "Cancel", "Cancellation"),
+        ("<button>显示更多评论</button>", "更多", "显示更多评论"),
+        ("<button>ดูเพิ่มเติม</button>", "เพิ่ม", "ดูเพิ่มเติม"),
+        ("<button title='Undelete'>x</button><button title='Delete it'>y</button>", "delete", "y"),
+    ],
+)
+async def test_a_text_is_words_not_letters(
+    agent: Agent, site: PageServer, html: str, asked: str, pressed: str | None
+) -> None:
+    listens = "<script>addEventListener('click', (event) => { window.hit = event.target.textContent })</script>"
+    await agent.call("navigate", url=site.inline(html + listens))
+    answer = await agent.ask("click", target=f"text={asked}")
+    hit = await agent.js("window.hit ?? null")
+    assert answer.failed or hit == pressed
+    assert pressed is None or hit == pressed
+    assert hit != "Unsubscribe"
+
+
+@promise("C06")
+async def test_a_label_is_words_not_letters(agent: Agent, site: PageServer) -> None:
+    page = "<label>Username <input id=u></label><label>Company name (legal) <input id=c></label>"
+    await agent.call("navigate", url=site.inline(page))
+    await agent.call("type_text", target="label=name", text="Ada")
+    assert await agent.js("[u.value, c.value]") == ["", "Ada"]
+
+
+@promise("C06", "A21")
+@pytest.mark.parametrize("target", ["text=Confirm", "role=button[name=Confirm]"])
+async def test_who_acts_has_to_say_which_in_several_frames_too(agent: Agent, site: PageServer, target: str) -> None:
+    inner = "<button onclick='top.hits = (top.hits || 0) + 1'>Confirm</button>"
+    frames = f'<iframe name=one srcdoc="{inner}"></iframe><iframe name=two srcdoc="{inner}"></iframe>'
+    hidden = f'<iframe style="display: none" srcdoc="{inner}"></iframe>'
+    await agent.call("navigate", url=site.inline(frames + hidden))
+    failure = await fails(agent, "ambiguous", "click", target=target)
+    assert failure.message.startswith("2 elements match")
+    assert len(failure.details["candidates"]) == 2
+    await agent.call("click", target=re.findall(r"\be\d+\b", failure.details["candidates"][1])[0])
+    await agent.call("switch_frame", frame="one")
+    await agent.call("click", target=target)  # the one that is meant
+    await agent.call("main_frame")
+    assert await agent.js("hits") == 2

@@ -153,6 +153,34 @@ async def test_who_goes_somewhere_without_a_tab_gets_a_new_one(agent: Agent, sit
     assert (await agent.call("get_page_title", tab="t1"))["title"] == "Popups"
 
 
+@promise("A09", "C10")
+async def test_a_new_tab_is_waited_for_as_a_page_that_was_led_to(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<button onclick=\"window.open('/halting')\">Pick</button>"))
+    await agent.call("click", target="text=Pick")
+    await agent.call("click", target="text=Choose", tab="t2")
+    assert "First half" in await agent.text("get_page_state", tab="t2")
+
+
+@promise("A09", "A19")
+@pytest.mark.parametrize("how", ["form", "at once"])
+async def test_a_window_that_closes_when_it_is_done_has_done_it(agent: Agent, site: PageServer, how: str) -> None:
+    form = "<form method=post action=/closes><input name=n aria-label=Name><button>Save</button></form>"
+    page = form if how == "form" else "<button onclick='window.close()'>Save</button>"
+    await agent.call(
+        "navigate", url=site.inline(f"<button onclick=\"window.open('{site.inline(page)}')\">Add</button>")
+    )
+    for number in range(2, 6):
+        await agent.call("click", target="text=Add")
+        await agent.call("wait_for", text="Save", tab=f"t{number}")
+        send = {"tool": "click", "target": "text=Save"}
+        if how == "form" and number % 2:
+            send = {"tool": "type_text", "target": "label=Name", "text": "Ada", "submit": True}
+        answer = await agent.ask(**send, tab=f"t{number}", snapshot="diff")
+        assert not answer.failed, answer.text
+        told = answer.text + await agent.text("get_page_title", tab="t1")
+        assert f"t{number} closed" in told
+
+
 @promise("B07", "C07")
 async def test_a_snapshot_says_which_of_several_tabs_it_is_of(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))

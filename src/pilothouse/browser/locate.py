@@ -3,6 +3,7 @@
 Above: input, fill, capture, tools. Below: tab, frames, refs, settle, world.
 """
 
+import asyncio
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -19,6 +20,7 @@ from pilothouse.errors import Failure
 from pilothouse.result import quoted
 
 LOCATE_TIMEOUT_S = 10.0
+_BY_MEANING = ("text=", "label=", "role=")
 
 
 class Spot(msgspec.Struct, frozen=True):
@@ -119,14 +121,30 @@ async def _by_query(tab: Tab, query: str, *, one: bool) -> Element:
     """The frame the caller is in comes first, then all others."""
     here = tab.here
     await tab.frames.ready(here, LOCATE_TIMEOUT_S)
-    frames = [here, *(one for one in tab.frames if one is not here)]
-    for frame in frames:
-        if found := await _in_frame(tab, frame, query, one=one):
+    frames = [here, *(frame for frame in tab.frames if frame is not here)]
+    if one and query.lstrip().startswith(_BY_MEANING):
+        if found := await _the_one(tab, frames, query):
             return found
+    else:
+        for frame in frames:
+            if found := await _in_frame(tab, frame, query, one=one):
+                return found.element
     for frame in frames:
         if await reveal(frame) and (found := await _in_frame(tab, frame, query, one=one)):
-            return found
+            return found.element
     raise await _not_found(tab, here, query)
+
+
+async def _the_one(tab: Tab, frames: list[Frame], query: str) -> Element | None:
+    """What is called so in several frames is as ambiguous as it is in one."""
+    asked = await asyncio.gather(*(_in_frame(tab, frame, query, one=True) for frame in frames))
+    found = [one for one in asked if one]
+    if found and tab.here is not tab.frames.main and found[0].element.frame is tab.here:
+        return found[0].element  # the caller has said which frame is meant
+    if len(seen := [one for one in found if one.seen]) > 1:
+        lines = [f"{_shown_line(tab, one)} in the frame {quoted(one.element.frame.url, 100)}" for one in seen]
+        raise _ambiguous(query, len(seen), [line for line in lines if tab.terms.redact_registered(line) == line])
+    return (seen or found)[0].element if found else None
 
 
 async def reveal(frame: Frame) -> bool:
@@ -143,7 +161,14 @@ async def reveal(frame: Frame) -> bool:
     return opened
 
 
-async def _in_frame(tab: Tab, frame: Frame, query: str, *, one: bool) -> Element | None:
+class _Found(msgspec.Struct, frozen=True):
+    """`seen`: how it is called, if it can be seen in its frame."""
+
+    element: Element
+    seen: dict[str, Any] | None
+
+
+async def _in_frame(tab: Tab, frame: Frame, query: str, *, one: bool) -> _Found | None:
     world = frame.world
     if world is None:
         return None
@@ -164,23 +189,28 @@ async def _in_frame(tab: Tab, frame: Frame, query: str, *, one: bool) -> Element
     if not matches:
         return None
     if len(rivals := [rival for rival in found.get("rivals", ()) if rival["n"] in matches]) > 1:
-        raise _ambiguous(tab, world, query, rivals, found["total"])
+        lines = [_line(rival) + (f" in {quoted(rival['around'], 100)}" if rival["around"] else "") for rival in rivals]
+        more = " or more" if found["total"] > len(rivals) else ""  # of the others some may be out of sight
+        raise _ambiguous(query, f"{len(rivals)}{more}", _shown(tab, world, lines))
     local, total = matches[0], found["total"] if matches == found["matches"] else len(matches)
     note = f"the first of {total} matches" if total > 1 else ""
     focused = query.strip() == ":focus"
-    return Element(frame, world, local, tab.refs.number(world.uid, local), note, focused=focused)
+    element = Element(frame, world, local, tab.refs.number(world.uid, local), note, focused=focused)
+    return _Found(element, found.get("seen") if local == found["matches"][0] else None)
 
 
-def _ambiguous(tab: Tab, world: World, query: str, rivals: list[dict[str, Any]], total: int) -> Failure:
+def _ambiguous(query: str, count: int | str, candidates: list[str]) -> Failure:
     """To act on the first of them could be to delete another record than the one that was meant."""
-    lines = [_line(one) + (f" in {quoted(one['around'], 100)}" if one["around"] else "") for one in rivals]
-    count = f"{len(rivals)} or more" if total > len(rivals) else len(rivals)  # of the others some may be out of sight
     return Failure(
         "ambiguous",
         f"{count} elements match {query!r}: nothing was done",
-        details={"candidates": _shown(tab, world, lines)},
+        details={"candidates": candidates},
         suggestions=["repeat the call with the ref of the one that is meant"],
     )
+
+
+def _shown_line(tab: Tab, found: _Found) -> str:
+    return tab.refs.render(found.element.world.uid, _line(found.seen or {}))
 
 
 def _line(one: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ from pilothouse.browser.files import Folder
 from pilothouse.browser.intercept import Rules
 from pilothouse.browser.pause import Pause
 from pilothouse.browser.refs import Numbers
+from pilothouse.browser.settle import Mark
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stream import Line, Stream, Wanted
 from pilothouse.browser.tab import Tab, taken
@@ -273,6 +274,7 @@ class Session:
         if len(self._tabs) > self._terms.max_tabs:
             self._turn_away(tab)
             return
+        tab.mark = Mark(tab, tab.frames.main)  # who uses it first waits for the page that it was opened for
         opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
         by = opener.name if opener else "a tab that is closed now"
         self.watch.add("tab_opened", tab.name, f"{tab.name} opened by {by}")

@@ -221,8 +221,13 @@ async def _new_document(tab: "Tab", timeout: float) -> None:
         return bool(tab.dialog or tab.closed or tab.crashed or (not tab.route.navigating and tab.document.dom_ready))
 
     await tab.signal.until(stands, max(timeout, 0))
-    if not (tab.title or tab.dialog or tab.closed or tab.crashed):
+    if tab.title or tab.dialog or tab.closed or tab.crashed:
+        return
+    try:
         await tab.learn_title()
+    except Failure as failure:  # it closes itself, say: the action was done all the same
+        if failure.code == "browser_gone":
+            raise
 
 
 async def _requests(tab: "Tab", waiting: list[Request], timeout: float) -> bool:

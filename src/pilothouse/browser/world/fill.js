@@ -84,11 +84,23 @@ function takesKeys(el) {
   return composedContains(el, held) || (held instanceof HTMLElement && editableOf(held) && composedContains(held, el));
 }
 
+// A page may draw a field anew with each input. What has the focus then is the field, if it says the same of itself, and holds
+// the same where it says nothing.
+const SAYS = ["id", "name", "type", "aria-label", "placeholder", "autocomplete"];
+function redrawn(el) {
+  const now = focusedElement();
+  if (!el || connectedOf(el) || !now || tagOf(now) !== tagOf(el) || kindOf(now) !== "text" || unfit(now, "text")) return null;
+  if (!SAYS.every((name) => attr(now, name) === attr(el, name))) return null;
+  return attr(now, "id") || attr(now, "name") || rawValueOf(now) === rawValueOf(el) ? now : null;
+}
+const rawValueOf = (el) => (el instanceof HTMLInputElement ? inputValueOf(el) : el instanceof HTMLTextAreaElement ? areaValueOf(el) : readText(el, 2000));
+
 // Before the last key of a text: a page may have moved the focus on, to where the key would press or write something else.
 // And what is edited in place has its caret a character before the end for each line break (M).
 ph.goOn = (n) => {
-  const el = refs.get(n);
+  const known = refs.get(n), el = redrawn(known) || known;
   if (!el || !connectedOf(el)) return "gone";
+  if (el !== known) select(el, false);
   const moved = !takesKeys(el);
   if (moved || (el instanceof HTMLElement && editableOf(el))) select(el, false);
   return moved ? (takesKeys(el) ? "moved" : "gone") : "";
@@ -101,6 +113,8 @@ const GUARD_MS = 5000;
 let guarded = null;   // { el, until, kept }
 const keepKey = (event) => {
   if (!guarded || !event.isTrusted || performance.now() > guarded.until) return;
+  const now = redrawn(guarded.el);
+  if (now) select(guarded.el = now, false);
   if (event.type === "keydown") guarded.kept ||= !takesKeys(guarded.el);
   if (!guarded.kept) return;
   event.preventDefault();
@@ -243,8 +257,8 @@ ph.choose = (n, wanted) => {
 
 // What the field holds now, for the result: pages may format, cut or refuse what was typed.
 ph.value = (n) => {
-  const el = refs.get(n);
+  const known = refs.get(n), el = redrawn(known) || known;
   if (!el || !connectedOf(el)) return { gone: true };
-  const raw = el instanceof HTMLInputElement ? inputValueOf(el) : el instanceof HTMLTextAreaElement ? areaValueOf(el) : readText(el, 2000);
+  const raw = rawValueOf(el);
   return isSecret(el) ? { secret: true, length: raw.length } : { value: raw };
 };

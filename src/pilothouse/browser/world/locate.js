@@ -2,6 +2,7 @@
 // Above: the daemon (targets, find), act.js, wait.js. Below: roles.js, names.js, visible.js, lines.js.
 
 const MATCHES_MAX = 10;
+const TINY = 4;  // a frame of so many pixels is there for no eye
 const BY_MEANING = /^\s*(text|label|role)=/;
 const hitsAt = uncurry(Document.prototype.elementsFromPoint);
 const hasFocusIn = uncurry(Document.prototype.hasFocus);
@@ -14,7 +15,8 @@ ph.locate = (target, { one = false } = {}) => withNames(() => {
     const all = elementsFor(target);
     if (!one || !BY_MEANING.test(target)) return asMatches(all);
     const found = asMatches(inFront(all));
-    return { ...found, rivals: rivalsIn(found) };
+    const first = found.visible[0] && Math.min(innerWidth, innerHeight) > TINY ? refs.get(found.matches[0]) : null;
+    return { ...found, rivals: rivalsIn(found), seen: first ? { ref: refs.mark(found.matches[0]), ...named(first) } : null };
   } catch (error) {
     return { matches: [], total: 0, visible: [], error: String((error && error.message) || error).slice(0, 200) };
   }
@@ -156,24 +158,50 @@ function byLabel(spec) {
   const fields = [...everyElement()].filter((el) => FIELDS.has(roleOf(el)) && drawnOf(el));
   const low = want.toLowerCase();
   const called = (test) => fields.filter((el) => test(nameOf(el))).map(drawnOf);
-  const exact = called((name) => name === want);
-  if (exact.length || quoted) return exact;
-  const same = called((name) => name.toLowerCase() === low);
-  return same.length ? same : called((name) => name.toLowerCase().includes(low));
+  const tests = [(name) => name === want, (name) => name.toLowerCase() === low,
+    (name) => isWordsOf(name.toLowerCase(), low, true), (name) => isWordsOf(name.toLowerCase(), low, false)];
+  for (const test of quoted ? tests.slice(0, 1) : tests) {
+    const found = called(test);
+    if (found.length) return found;
+  }
+  return [];
 }
 // A control that is hidden, and drawn by its label, is used by that.
 const drawnOf = (el) => (isRendered(el) ? el : labelsOf(el).find((one) => isRendered(one)));
 
-// The smallest elements that show a text; a control is preferred to the span inside it or the label beside it.
+// Whether a text stands in another as `whole` words, or from where one begins: "Unsubscribe" does not say "subscribe". What is
+// written without blanks between its words begins one anywhere.
+const LETTER = /[\p{L}\p{N}\p{M}_]/u;
+const UNDIVIDED = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u;
+const isOneWord = (a, b) => [a, b].every((one) => LETTER.test(one) && !UNDIVIDED.test(one));
+function isWordsOf(text, part, whole) {
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1)) {
+    const end = at + part.length;
+    const begins = at === 0 || !isOneWord(text[at - 1], part[0]);
+    if (begins && (!whole || end === text.length || !isOneWord(text[end - 1], text[end]))) return true;
+  }
+  return false;
+}
+
+// The smallest elements that show a text; a control is preferred to the span inside it or the label beside it. Whole words
+// count before those that only begin so.
 function byText(spec) {
   const quoted = /^"([\s\S]*)"$/.exec(spec.trim());
   const want = clean(quoted ? quoted[1].replace(/\\(.)/g, "$1") : spec);
   if (!want) throw new Error("an empty text");
   const fold = (text) => (quoted ? clean(text) : clean(text).toLowerCase());
   const needle = quoted ? want : want.toLowerCase();
-  const has = (text) => (quoted ? fold(text) === needle : fold(text).includes(needle));
   const roots = allRoots();
-  const found = smallestWith((text) => fold(text).includes(needle), roots).filter((el) => isRendered(el) && (!quoted || has(readText(el, 2000))));
+  const showing = smallestWith((text) => fold(text).includes(needle), roots).filter(isRendered);
+  if (quoted) return saidBy(showing, (text) => fold(text) === needle, roots, { want, needle, fold });
+  for (const whole of [true, false]) {
+    const all = saidBy(showing, (text) => isWordsOf(fold(text), needle, whole), roots, { want, needle, fold });
+    if (all.length) return all;
+  }
+  return [];
+}
+function saidBy(showing, has, roots, { want, needle, fold }) {
+  const found = showing.filter((el) => has(readText(el, 2000 + want.length)));
   const named = [];
   for (const root of roots) {
     for (const el of query(root, "input,textarea,select,button,a[href],img,[aria-label],[aria-labelledby],[title],[role]")) {
@@ -182,14 +210,35 @@ function byText(spec) {
       else if (el instanceof HTMLSelectElement && has(valueOf(el, "combobox"))) named.push(el);
     }
   }
-  const lifted = found.map((el) => closestComposed(el, (up) => isActionable(up) && tagOf(up) !== "body") || el)
-    .map((el, i) => (readText(el, 600).length > 200 + want.length ? found[i] : el));
+  const meant = new Set();  // what is pressed at its own words, for what listens around it has more than this
+  const lifted = found.map((el) => {
+    const up = closestComposed(el, (one) => isActionable(one) && tagOf(one) !== "body");
+    if (!up || up === el) return el;
+    if (!isOneOfMany(el, up)) return readText(up, 600).length <= 200 + want.length ? up : el;
+    if (!takesPointer(el)) return up;
+    meant.add(el);
+    return el;
+  });
   const either = new Set([...lifted, ...named]);
   const all = [...everyElement(roots)].filter((el) => either.has(el));
-  const acting = all.filter((el) => isActionable(el) && !(tagOf(el) === "label" && either.has(controlOf(el))));
+  const acting = all.filter((el) => (isActionable(el) || meant.has(el)) && !(tagOf(el) === "label" && either.has(controlOf(el))));
   const pool = acting.length ? acting : all;
   const exact = pool.filter((el) => fold(nameOf(el)) === needle || fold(readText(el, 2000)) === needle);
   return innermost(exact.length ? exact : pool);
+}
+// Whether what listens, or is pointed at, around an element is a list of like things of which this is in one: who presses the
+// middle of the list presses another one.
+function isOneOfMany(el, up) {
+  if (WIDGETS.has(roleOf(up)) || tagOf(up) === "label" || tagOf(up) === "summary") return false;
+  for (let one = el; one && one !== up; one = parentOf(one)) if (hasLike(one, nextOf) || hasLike(one, lastOf)) return true;
+  return false;
+}
+const NEAR = 8;
+function hasLike(el, step) {
+  for (let kid = step(el), left = NEAR; kid && left; kid = step(kid), left--) {
+    if (tagOf(kid) === tagOf(el) && clean(textContentOf(kid))) return true;
+  }
+  return false;
 }
 // An outer match that merely holds an inner one is not meant.
 function innermost(list) {

@@ -166,6 +166,8 @@ def _index(tools: list[Tool]) -> str:
         '  `role=button[name="Save"]`, or a list of alternatives, of which the first that is there is used. `:focus`',
         "  is what has the focus. Who acts by a text, a label or a role that several elements have gets them listed",
         "  with their refs, and nothing is done (`ambiguous`); of several that match CSS the first in sight is used.",
+        "  A text or label is what an element says, or whole words of it, or else the beginning of some; in quotes",
+        '  (`text="Save"`) all of it.',
         '- `snapshot` on a tool that acts, moves or waits (`"diff"` or `"full"`) brings the page along in the same',
         "  answer. [How to read it](snapshots.md).",
         "- Unknown arguments are refused, with what was expected. Numbers may come as text.",

@@ -453,3 +453,21 @@ async def test_a_press_that_hits_is_told_as_it_is(agent: Agent, site: PageServer
     await agent.call("navigate", url=site.inline(page))
     assert await agent.text("click", target="text=Name") == 'clicked textbox "Name"'
     assert await agent.text("click", target="#open") == 'clicked button "Open"'
+
+
+@promise("A09", "C08")
+@pytest.mark.parametrize(
+    ("html", "reason", "words"),
+    [
+        ("<div style='height: 0; overflow: hidden'><button>Go</button></div>", "clipped", "cut off"),
+        ("<div inert><button>Go</button></div>", "inert", "switched off"),
+        ("<button>Go</button><div style='position: fixed; inset: 0'>veil</div>", "covered", "covered by"),
+    ],
+)
+async def test_why_a_press_would_miss_is_told_as_it_is(
+    agent: Agent, site: PageServer, html: str, reason: str, words: str
+) -> None:
+    await agent.call("navigate", url=site.inline(html))
+    failure = await fails(agent, "not_actionable", "click", target="button")
+    assert failure.details["reason"] == reason
+    assert words in failure.message

@@ -30,6 +30,8 @@ _MODIFIERS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
 _WHY = {
     "hidden": "it is not visible",
     "disabled": "it is disabled",
+    "inert": "the page has switched off the part that it is in (inert)",
+    "clipped": "it is cut off by what it is in, as in a part that is closed or has to be scrolled",
     "readonly": "it is read-only",
     "outside": "it cannot be scrolled into view",
     "not_editable": "it is nothing that can be filled",

@@ -61,7 +61,7 @@ function place(el) {
   if (!isVisible(el)) return { fail: "hidden" };
   if (!insideView(rectOf(el))) toMiddle(el);
   const spot = pressable(el);
-  if (spot.fail !== "covered") return spot;
+  if (spot.fail !== "covered" && spot.fail !== "clipped") return spot;
   toMiddle(el);
   return pressable(el);
 }
@@ -81,7 +81,13 @@ function pressable(el) {
   const [control] = inside;
   if (near || (control && standsFor(control, inside.size, el))) return near || second;
   if (!over) return { fail: "outside" };
-  return { fail: takesPointer(el) ? "covered" : "pointerless", by: brief(control || over) };
+  return { fail: whyMissed(el, over), by: brief(control || over) };
+}
+// What lies over it is no reason where the page has switched it off, or cuts it off at the edge of what it is in.
+function whyMissed(el, over) {
+  if (closestComposed(el, (up) => hasAttr(up, "inert"))) return "inert";
+  if (!takesPointer(el)) return "pointerless";
+  return over && over !== el && composedContains(over, el) ? "clipped" : "covered";
 }
 // What a press that hits something in an element is for: a control in there, or the element.
 const controlAt = (hit, el) => (composedContains(el, hit) ? closestComposed(hit, (up) => up === el || isActionable(up)) : el);

@@ -1,7 +1,7 @@
 """Which options are called most like the one that was wanted and is not there.
 
-Above: fill, lists. Below: the standard library. Both a page's names and what is wanted may be long: they are cut, so that
-the worst of them hold nobody up.
+Above: fill, lists. Below: the standard library. Names and what is wanted may be long: they are cut, so that the worst
+of them hold nobody up.
 """
 
 from collections.abc import Iterable
@@ -14,21 +14,17 @@ LIKENESS = 0.6
 
 def likeliest(wanted: str, names: Iterable[str]) -> list[str]:
     """Those that begin with it, those that hold it, those that are written much like it; the others as they stand."""
-    matcher = SequenceMatcher(None, b=_folded(wanted), autojunk=False)
-
-    def rank(name: str) -> tuple[int, float]:
-        matcher.set_seq1(_folded(name))
-        return _rank(matcher)
-
-    return sorted(dict.fromkeys(names), key=rank)[:MOST]
+    low = _folded(wanted)
+    matcher = SequenceMatcher(None, b=low, autojunk=False)
+    return sorted(dict.fromkeys(names), key=lambda name: _rank(_folded(name), low, matcher))[:MOST]
 
 
 def _folded(text: str) -> str:
     return " ".join(text.split()).casefold()[:COMPARED_CHARS]
 
 
-def _rank(matcher: "SequenceMatcher[str]") -> tuple[int, float]:
-    name, wanted = str(matcher.a), str(matcher.b)
+def _rank(name: str, wanted: str, matcher: "SequenceMatcher[str]") -> tuple[int, float]:
+    matcher.set_seq1(name)
     ratio = _ratio(matcher)
     if name.startswith(wanted):
         return 0, -ratio

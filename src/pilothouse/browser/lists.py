@@ -1,7 +1,7 @@
 """A list that the page has drawn itself: opened, chosen from and closed again, as a person would.
 
-Above: fill. Below: likeness, input, locate, settle. Every press is judged when it comes: what a list offers is not known before
-it is open.
+Above: fill. Below: likeness, input, locate, settle. Every press is judged when it comes: what a list offers is not
+known before it is open.
 """
 
 from typing import Any

@@ -13,7 +13,7 @@ const BRIEF_TEXT = 40;                       // of a cell, where only what can b
 function printTree(walk, { interactive = false, depth = 0, whole = false } = {}) {
   const print = {
     walk, interactive, limit: depth || 1000, lines: [], folds: 0, origin: `${location.origin}/`, here: location.href.split("#")[0],
-    rests: whole ? [] : null, left: WHOLE_CHARS,
+    rests: whole ? [] : null, left: WHOLE_CHARS, lists: new Map(),
   };
   printAll(walk, print);
   return whole ? print.lines.map(([at, text]) => [at, text.replace(/\u0003(\d+)\u0002/g, (_, n) => `${print.rests[n]}\u0002`)]) : print.lines;
@@ -316,6 +316,11 @@ function valuePart(el, role, item, print) {
 }
 function optionsPart(el, print) {
   if (!(el instanceof HTMLSelectElement)) return "";
+  if (!print.rests) return choicesPart(el, print);
+  if (!print.lists.has(el)) print.lists.set(el, choicesPart(el, print));   // a row may be tried as one line before it is printed
+  return print.lists.get(el);
+}
+function choicesPart(el, print) {
   const all = optionsOf(el);
   const shown = print.walk.full ? 40 : 12;
   const names = [];

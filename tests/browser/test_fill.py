@@ -207,6 +207,42 @@ async def test_options_that_are_not_there(agent: Agent, site: PageServer) -> Non
     await fails(agent, "bad_request", "select_option", target="#text", values=["Apple"])
 
 
+COUNTRIES = ["Afghanistan", "Bolivia", "Congo", *(f"Land {n}" for n in range(60)), "Thailand", "Tanzania"]
+COUNTRIES += ["United Arab Emirates", "United Kingdom", "United States of America", "The Far United States"]
+
+
+@promise("C08")
+@pytest.mark.parametrize(
+    ("wanted", "nearest"),
+    [("United States", ["United States of America", "The Far United States"]), ("Tailand", ["Thailand"])],
+)
+async def test_the_options_most_like_it_come_first(
+    agent: Agent, site: PageServer, wanted: str, nearest: list[str]
+) -> None:
+    """However far down a long list they stand."""
+    options = "".join(f"<option>{name}" for name in COUNTRIES)
+    await agent.call("navigate", url=site.inline(f"<select id=one aria-label=Country>{options}</select>"))
+    failure = await fails(agent, "not_found", "select_option", target="#one", values=[wanted])
+    assert failure.details["candidates"][: len(nearest)] == nearest
+    assert failure.details["options"] == COUNTRIES[:50]
+    assert "find" in failure.suggestions[0]
+
+
+@promise("C08")
+async def test_a_list_without_options_has_a_next_step(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<select id=one aria-label=City></select>"))
+    failure = await fails(agent, "not_found", "select_option", target="#one", values=["Porto"])
+    assert "has none at all" in failure.message
+    assert "open it (click)" in failure.suggestions[0]
+
+
+@promise("C08")
+async def test_a_disabled_option_has_a_next_step(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<select id=one><option>A<option disabled>B</select>"))
+    failure = await fails(agent, "not_actionable", "select_option", target="#one", values=["B"])
+    assert "choose another" in failure.suggestions[0]
+
+
 @promise("A14")
 async def test_a_password_appears_in_no_result(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("form.html"))

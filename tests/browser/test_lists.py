@@ -64,7 +64,10 @@ async def test_what_is_not_offered(agent: Agent, site: PageServer) -> None:
     missing = await fails(agent, "not_found", "select_option", target="#colour", values=["Mauve"])
     assert missing.details["options"] == ["Red", "Green", "Light green", "Blue"]
     assert await agent.js("colour.getAttribute('aria-expanded')") == "false"
-    await fails(agent, "not_actionable", "select_option", target="#size", values=["Sold out"])
+    likely = await fails(agent, "not_found", "select_option", target="#colour", values=["Gren"])
+    assert likely.details["candidates"][0] == "Green"
+    off = await fails(agent, "not_actionable", "select_option", target="#size", values=["Sold out"])
+    assert "choose another" in off.suggestions[0]
     nothing = await fails(agent, "not_found", "select_option", target="#empty", values=["Anything"])
     assert "opened nothing" in nothing.message
     assert await agent.js("picked") == {}

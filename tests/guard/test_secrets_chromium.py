@@ -215,6 +215,17 @@ async def test_nobody_finds_a_secret_by_guessing_how_it_begins(agent: Agent, sit
 
 
 @pytest.mark.usefixtures("secrets")
+async def test_nor_where_lines_are_cut(agent: Agent, site: PageServer):
+    lists = "".join(f"<option>Key {number}" for number in range(60)) + "<option>Key a-visible-value-1"
+    ends = f"<p>{'word ' * 600}your key: a-visible-value-1 for life</p><select>{lists}</select>"
+    await agent.call("navigate", url=site.inline(ends))
+    assert (await agent.call("find", text="a-vis"))["total"] == 0
+    assert (await agent.call("find", pattern="a-v.*-1"))["total"] == 0
+    (hit,) = (await agent.call("find", text="for life"))["hits"]
+    assert "your key: [secret:card] for life" in hit
+
+
+@pytest.mark.usefixtures("secrets")
 async def test_nor_by_what_a_script_holds_or_an_xpath_compares(agent: Agent, site: PageServer):
     page = "<main><h1>Page</h1><p>your key: a-visible-value-1</p></main><i><script>var key = 'a-visible-value-1'</script></i>"
     await agent.call("navigate", url=site.inline(page))

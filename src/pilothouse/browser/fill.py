@@ -1,6 +1,6 @@
 """Put values into fields of every kind, the way frameworks notice.
 
-Above: tools. Below: lists, keying, input, locate, settle.
+Above: tools. Below: lists, likeness, keying, input, locate, settle.
 """
 
 from typing import Any
@@ -10,6 +10,7 @@ import msgspec
 from pilothouse.browser import confide, keys, lists
 from pilothouse.browser import input as hand
 from pilothouse.browser.keying import key_by_key
+from pilothouse.browser.likeness import likeliest
 from pilothouse.browser.locate import Element
 from pilothouse.browser.settle import Ahead, Mark, settle
 from pilothouse.browser.tab import Tab
@@ -185,13 +186,9 @@ async def _choose(element: Element, local: int, values: list[str]) -> list[str]:
         case None:
             return answer["values"]
         case "no_option":
-            raise Failure(
-                "not_found",
-                f"{element.ref} has no option {answer['wanted']!r}",
-                details={"options": answer["options"], "candidates": answer["options"][:20]},
-            )
+            raise _no_option(element, answer)
         case "option_disabled":
-            raise Failure("not_actionable", f"the option {answer['wanted']!r} is disabled")
+            raise lists.disabled(answer["wanted"])
         case "single":
             raise Failure(
                 "bad_request",
@@ -200,6 +197,18 @@ async def _choose(element: Element, local: int, values: list[str]) -> list[str]:
             )
         case _:
             raise _no_select(element)
+
+
+def _no_option(element: Element, answer: dict[str, Any]) -> Failure:
+    wanted, names = answer["wanted"], answer["options"]
+    steps = [
+        "it may be filled later, or by a field before it: get_page_state, or open it (click) and choose what it shows"
+    ]
+    if names:
+        steps = ["give one as it is called, or by its value; find tells by a part of its name whether there is one"]
+    details = {"options": names[: lists.MOST_TOLD], "candidates": likeliest(wanted, names)}
+    none = "" if names else ": it has none at all"
+    return Failure("not_found", f"{element.ref} has no option {wanted!r}{none}", details=details, suggestions=steps)
 
 
 def _no_select(element: Element) -> Failure:

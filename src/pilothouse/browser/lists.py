@@ -1,7 +1,7 @@
 """A list that the page has drawn itself: opened, chosen from and closed again, as a person would.
 
-Above: fill. Below: input, locate, settle. Every press is judged when it comes: what a list offers is not known before
-it is open.
+Above: fill. Below: likeness, input, locate, settle. Every press is judged when it comes: what a list offers is not
+known before it is open.
 """
 
 from typing import Any
@@ -10,6 +10,7 @@ import msgspec
 
 from pilothouse.browser import input as hand
 from pilothouse.browser import keys
+from pilothouse.browser.likeness import likeliest
 from pilothouse.browser.locate import HELD, Element
 from pilothouse.browser.settle import Mark, settle
 from pilothouse.browser.tab import Tab
@@ -18,6 +19,7 @@ from pilothouse.result import quoted
 
 SHOWN_MS = 300  # in which an open list shows what it has at hand
 FETCHED_MS = 3000  # in which it shows what it has asked a server for
+MOST_TOLD = 50  # options of a list that lacks the one that was wanted
 
 
 async def keeper(element: Element) -> tuple[Element, dict[str, Any]]:
@@ -82,7 +84,7 @@ async def _choose_one(tab: Tab, element: Element, told: dict[str, Any], wanted: 
         raise _missing(element, wanted, found, opened=not told["open"])
     if found["off"]:
         await _close(tab, element)
-        raise Failure("not_actionable", f"the option {wanted!r} is disabled")
+        raise disabled(wanted)
     if found["alike"] > 1:
         await _close(tab, element)
         raise _alike(element, wanted, found["alike"])
@@ -161,16 +163,25 @@ def _alike(element: Element, wanted: str, count: int) -> Failure:
     )
 
 
+def disabled(wanted: str) -> Failure:
+    return Failure(
+        "not_actionable",
+        f"the option {wanted!r} is disabled",
+        suggestions=["choose another one", "or do first what enables it: another field, a switch, a sign-in"],
+    )
+
+
 def _missing(element: Element, wanted: str, found: dict[str, Any], *, opened: bool) -> Failure:
-    if opened and not found["total"]:
+    if not found["total"]:
+        what = "has opened" if opened else "shows"
         return Failure(
             "not_found",
-            f"{element.ref} has opened nothing to choose {wanted!r} from",
+            f"{element.ref} {what} nothing to choose {wanted!r} from",
             suggestions=["click it, look at what opens (get_page_state), and click the option"],
         )
     return Failure(
         "not_found",
         f"{element.ref} shows no option {wanted!r}",
-        details={"options": found["options"], "candidates": found["options"][:20]},
+        details={"options": found["options"][:MOST_TOLD], "candidates": likeliest(wanted, found["options"])},
         suggestions=["if the list goes on: click it, scroll in it, and click the option"],
     )

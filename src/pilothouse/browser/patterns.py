@@ -49,6 +49,12 @@ def named_origins(pattern: str) -> tuple[str, ...]:
 
 def regular(pattern: str) -> Callable[[str], bool]:
     """Whether a regular expression is found in a text, letters of either case."""
+    place = placed(pattern)
+    return lambda text: place(text) is not None
+
+
+def placed(pattern: str) -> Callable[[str], tuple[int, int] | None]:
+    """From where to where it is."""
     if len(pattern) > MAX_CHARS:
         raise Failure("bad_request", f"the pattern is longer than {MAX_CHARS} characters")
     engine = cast(Any, re2)
@@ -60,7 +66,7 @@ def regular(pattern: str) -> Callable[[str], bool]:
     except engine.error as error:
         reason = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else error
         raise Failure("bad_request", f"{pattern!r} is not a pattern: {reason}") from None
-    return lambda text: compiled.search(text) is not None
+    return lambda text: found.span() if (found := compiled.search(text)) else None
 
 
 def newer(number: int, time_ms: int, since: int) -> bool:

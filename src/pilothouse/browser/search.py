@@ -1,14 +1,15 @@
 """Searching the lines of a snapshot: what fits, where it stands, and what comes near when nothing fits.
 
-Above: tools, waits. Below: snapshot's lines, patterns.
+Above: tools. Below: snapshot's lines, excerpt (what they leave out), patterns.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import islice
 
-from pilothouse.browser.patterns import regular
+from pilothouse.browser.excerpt import Find, Long
+from pilothouse.browser.patterns import placed, regular
 from pilothouse.browser.snapshot import Lines
 
 NEAREST = 3
@@ -19,19 +20,35 @@ _ESCAPED = re.compile(r'\\(["\\])')
 _ROLE = re.compile(r"(?:^|[|:] )([a-z]+)(?= |$|:)")
 
 
-def search(lines: Lines, text: str, pattern: str, role: str, limit: int) -> tuple[list[str], int]:
-    """Lines that hold the text, fit the pattern and show the role, each with the headings it stands under."""
+def search(
+    lines: Lines, text: str, pattern: str, role: str, limit: int, long: Mapping[int, Long] | None = None
+) -> tuple[list[str], int]:
+    """Lines that hold the text, fit the pattern and show the role, each with the headings it stands under. `long` is
+    what lines leave out, by their numbers."""
     needle = " ".join(text.split()).lower()
-    fits = _fitting(pattern)
+    fits, find = _fitting(pattern), _finding(needle, pattern)
     shows = _showing(role) if role else None
     hits: list[str] = []
     total = 0
     for index, (_, line) in enumerate(lines):
-        if needle in line.lower() and (fits is None or fits(line)) and (shows is None or shows(line)):
+        rest = long.get(index) if long else None
+        holds = needle in (rest.text if rest else line).lower()
+        if holds and (fits is None or fits(line, rest)) and (shows is None or shows(line)):
             total += 1
             if len(hits) < limit:
-                hits.append(_placed(lines, index))
+                hits.append(_placed(lines, index, rest, find))
     return hits, total
+
+
+def _finding(needle: str, pattern: str) -> Find:
+    """Where in a text one of them stands."""
+    fits = placed(pattern) if pattern else None
+
+    def find(text: str) -> tuple[int, int] | None:
+        at = text.lower().find(needle) if needle else -1
+        return (at, at + len(needle)) if at >= 0 else fits(text) if fits else None
+
+    return find
 
 
 def _showing(role: str) -> Callable[[str], bool]:
@@ -41,26 +58,43 @@ def _showing(role: str) -> Callable[[str], bool]:
     return lambda line: heads(line) or inside(_NAME.sub('""', line))
 
 
-def _fitting(pattern: str) -> Callable[[str], bool] | None:
+def _fitting(pattern: str) -> Callable[[str, Long | None], bool] | None:
     """On a whole line, or on a name or text in it: `^Save$` means a button of that name."""
     if not pattern:
         return None
     fits = regular(pattern)
-    return lambda line: fits(line) or any(fits(name) for name in _names(line))
+
+    def holds(line: str, rest: Long | None) -> bool:
+        if rest is None:
+            return fits(line) or any(fits(name) for name in _names(line))
+        return fits(rest.text) or any(fits(name) for name in (*_names(rest.bare), *rest.texts))
+
+    return holds
 
 
 def _names(line: str) -> list[str]:
     return [_ESCAPED.sub(r"\1", name) for name in _NAME.findall(line)]
 
 
-def nearest(lines: Lines, text: str) -> list[str]:
-    """Lines with a name or text that is written much like this one."""
-    every = ((name.lower(), index) for index, (_, line) in enumerate(lines) for name in _names(line))
+def nearest(lines: Lines, text: str, long: Mapping[int, Long] | None = None) -> list[str]:
+    """Lines with a name, text or option that is written much like this one."""
+    rests = long or {}
     called: dict[str, int] = {}
-    for name, index in islice(every, MOST_NAMES):
-        called.setdefault(name, index)
+    for name, index in islice(_called(lines, rests), MOST_NAMES):
+        called.setdefault(name.lower(), index)
     close = get_close_matches(" ".join(text.lower().split()), called, NEAREST, LIKENESS)
-    return [_placed(lines, index) for index in dict.fromkeys(called[name] for name in close)]
+    first = {called[name]: name for name in reversed(close)}
+    return [
+        _placed(lines, at, rests.get(at), _finding(first[at], ""))
+        for at in dict.fromkeys(called[name] for name in close)
+    ]
+
+
+def _called(lines: Lines, rests: Mapping[int, Long]) -> Iterator[tuple[str, int]]:
+    for index, (_, line) in enumerate(lines):
+        rest = rests.get(index)
+        for name in (*_names(rest.bare), *rest.options) if rest else _names(line):
+            yield name, index
 
 
 def roles(lines: Lines, like: str) -> list[str]:
@@ -70,8 +104,9 @@ def roles(lines: Lines, like: str) -> list[str]:
     return [*close, *sorted(found - {*close})]
 
 
-def _placed(lines: Lines, index: int) -> str:
-    return " > ".join([*_above(lines, index), lines[index][1]])
+def _placed(lines: Lines, index: int, rest: Long | None, find: Find) -> str:
+    told = rest.told(find) if rest else lines[index][1]
+    return " > ".join([*_above(lines, index), told])
 
 
 def _above(lines: Lines, index: int) -> list[str]:

@@ -16,6 +16,7 @@ from pilothouse.browser import unreached, viewer
 from pilothouse.browser.budget import clip, fitting, tokens
 from pilothouse.browser.difference import Difference, too_much
 from pilothouse.browser.document import Base, Place, Seen
+from pilothouse.browser.excerpt import Long, is_long, read
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.input import owner_in
 from pilothouse.browser.listeners import tell_listeners, told_ahead
@@ -146,13 +147,22 @@ def _keep(tab: Tab, part: Place, base: Base) -> None:
         del bases[next(iter(bases))]
 
 
-async def whole(tab: Tab) -> Lines:
-    """Every line of the tab, frames included, for searching. Masked first: who searches for the beginning of a secret
+class Whole(msgspec.Struct, frozen=True):
+    """Every line of a tab, and by its number what a line leaves out."""
+
+    lines: Lines
+    long: dict[int, Long]
+
+
+async def whole(tab: Tab) -> Whole:
+    """All there is in the tab, frames included, for searching. Masked first: who searches for the beginning of a secret
     finds nothing."""
-    frame = tab.here
-    wanted: dict[str, Any] = {"scope": 0, "full": True, "interactive": False, "depth": 0}
+    frame, mask = tab.here, tab.terms.redact_registered
+    wanted: dict[str, Any] = {"scope": 0, "full": True, "interactive": False, "depth": 0, "whole": True}
     lines = (await _look(tab, frame, wanted)).lines
-    return [(depth, tab.terms.redact_registered(line)) for depth, line in lines]
+    long = {number: read(line, mask) for number, (_, line) in enumerate(lines) if is_long(line)}
+    shown = [(depth, long[at].shown if at in long else mask(line)) for at, (depth, line) in enumerate(lines)]
+    return Whole(shown, long)
 
 
 class _Part(msgspec.Struct):

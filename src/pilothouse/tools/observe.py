@@ -103,18 +103,21 @@ async def find(
     """Search the whole page; answers lines with refs."""
     if not (text or pattern or role):
         raise Failure("bad_request", "find takes text, pattern or role")
-    lines = await snapshot.whole(tab)
-    hits, total = search.search(lines, text, pattern, role, limit)
+    whole = await snapshot.whole(tab)
+    hits, total = search.search(whole.lines, text, pattern, role, limit, whole.long)
     if not total:
-        return _nothing(lines, text, role)
+        return _nothing(whole, text, role)
     more = f"\n({total - len(hits)} more)" if total > len(hits) else ""
     return Result(f"{total} found", Hits(hits, total), page="\n".join(hits) + more)
 
 
-def _nothing(lines: snapshot.Lines, text: str, role: str) -> Result[Hits]:
-    if role and not search.search(lines, "", "", role, 1)[1]:
-        return Result("0 found; roles on this page are below", Hits([], 0), page=", ".join(search.roles(lines, role)))
-    if near := search.nearest(lines, text) if text else []:
+def _nothing(whole: snapshot.Whole, text: str, role: str) -> Result[Hits]:
+    if role and not search.search(whole.lines, "", "", role, 1)[1]:
+        roles = ", ".join(search.roles(whole.lines, role))
+        return Result("0 found; roles on this page are below", Hits([], 0), page=roles)
+    if not all(one.is_all for one in whole.long.values()):
+        return Result("0 found; the ends of very long texts were not searched: get_page_text reads them", Hits([], 0))
+    if near := search.nearest(whole.lines, text, whole.long) if text else []:
         return Result("0 found; the nearest are below", Hits([], 0), page="\n".join(near))
     return Result("0 found; try a shorter text, or get_page_state", Hits([], 0))
 

@@ -241,7 +241,7 @@ ph.choose = (n, wanted) => {
     let index = options.findIndex((one) => optionValueOf(one) === String(want));
     if (index < 0) index = labels.indexOf(text);
     if (index < 0) index = labels.findIndex((label) => label.toLowerCase() === text.toLowerCase());
-    if (index < 0) return { fail: "no_option", wanted: text, options: labels.slice(0, 50), total: labels.length };
+    if (index < 0) return { fail: "no_option", wanted: text, options: toCompare(labels) };
     if (options[index].matches(":disabled")) return { fail: "option_disabled", wanted: text };
     chosen.push(index);
   }

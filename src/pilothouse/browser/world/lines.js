@@ -5,22 +5,44 @@ const TEXT_MAX = 320;
 const FOLD_OVER = 60, FOLD_TO = 45;          // like things in a run, and how many of them are kept
 const FOLD_CHARS = 2700, FOLD_LEAST = 12;    // a run of rich rows is cut by what it costs to read
 const FOLD_LINE = 260;
+const WHOLE_CHARS = 500000;                  // of long texts and options that are sent to who searches
+const REST = "\u0003", CHOICE = "\u0004", UNSENT = "\u0005";   // browser/excerpt.py reads them
 const BRIEF_TEXT = 40;                       // of a cell, where only what can be acted on is asked for
 
-function printTree(walk, { interactive = false, depth = 0 } = {}) {
-  const print = { walk, interactive, limit: depth || 1000, lines: [], folds: 0, origin: `${location.origin}/`, here: location.href.split("#")[0] };
+// `whole`: for who searches, with what each line leaves out.
+function printTree(walk, { interactive = false, depth = 0, whole = false } = {}) {
+  const print = {
+    walk, interactive, limit: depth || 1000, lines: [], folds: 0, origin: `${location.origin}/`, here: location.href.split("#")[0],
+    rests: whole ? [] : null, left: WHOLE_CHARS, lists: new Map(),
+  };
+  printAll(walk, print);
+  return whole ? print.lines.map(([at, text]) => [at, text.replace(/\u0003(\d+)\u0002/g, (_, n) => `${print.rests[n]}\u0002`)]) : print.lines;
+}
+function printAll(walk, print) {
   if (walk.front.length) {
     printKids(walk.front, 0, print);
     if (walk.modal && !walk.full) {
       const count = countActs(walk.kids);
       if (count) print.lines.push([0, `(${count} controls of the page behind the dialog cannot be used now; full shows them)`, null]);
-      return print.lines;
+      return;
     }
     if (walk.modal) print.lines.push([0, "behind the dialog, not usable now:", null]);
   }
   printKids(walk.kids, walk.modal && walk.front.length ? 1 : 0, print);
-  return print.lines;
 }
+// What is shown, then all that it is a part of, between marks that no text of a page can hold. Until the lines are
+// printed only a number stands for it: they are to fold as they do for who reads.
+function withRest(shown, mark, texts, print) {
+  if (!print.rests) return shown;
+  let rest = "";
+  for (const text of texts) {
+    if (text.length > print.left) { rest += `${mark}${cut(text, print.left + 1)}${UNSENT}`; print.left = 0; break; }
+    rest += mark + text;
+    print.left -= text.length;
+  }
+  return `\u0002${shown}\u0003${print.rests.push(rest) - 1}\u0002`;
+}
+const quoteCut = (text, max, print, more = "") => (text.length <= max ? quote(text) : withRest(quote(cut(text, max)) + more, REST, [text], print));
 function countIf(kids, test) {
   let count = 0;
   const stack = [kids];
@@ -131,7 +153,7 @@ function textLine(part, print) {
   if (print.brief) return quote(cut(part.text, BRIEF_TEXT)) + (part.hidden ? " (hidden)" : "");
   const max = print.walk.full ? 2000 : TEXT_MAX;
   const more = part.text.length - max;
-  return quote(more > 40 ? `${cut(part.text, max)}` : part.text) + (more > 40 ? ` (+${more} characters)` : "") + (part.hidden ? " (hidden)" : "");
+  return (more > 40 ? quoteCut(part.text, max, print, ` (+${more} characters)`) : quote(part.text)) + (part.hidden ? " (hidden)" : "");
 }
 
 function printItem(item, depth, print) {
@@ -243,7 +265,7 @@ function compactRun(run, print, sep) {
 function itemHead(item, print) {
   const { el, role } = item;
   let text = role;
-  if (item.name) text += ` ${quote(cut(item.name, LONG_NAME + 20))}${item.act ? saidOfSign(el, item.name) : ""}`;
+  if (item.name) text += ` ${quoteCut(item.name, LONG_NAME + 20, print)}${item.act ? saidOfSign(el, item.name) : ""}`;
   else if (item.act && !item.kids.length) {
     const hint = hintOf(el);
     const shape = el instanceof SVGElement && role === "clickable" || (!hint && item.soft) ? shapeHint(el, boxOf(item.at)) : "";
@@ -268,7 +290,7 @@ function itemTail(item, print) {
   const { el, role } = item;
   let text = "";
   if (item.act || item.leaf) {
-    if (VALUED.has(role) || role === "file" || role === "color") text += valuePart(el, role, item);
+    if (VALUED.has(role) || role === "file" || role === "color") text += valuePart(el, role, item, print);
     for (const state of statesOf(el, role, print.walk)) text += ` ${state}`;
     if (role === "combobox" || role === "listbox") text += optionsPart(el, print);
     if (role === "link") text += targetPart(el, print);
@@ -281,9 +303,9 @@ function itemTail(item, print) {
   if (item.covered) text += ` ${item.covered}`;
   return text;
 }
-function valuePart(el, role, item) {
+function valuePart(el, role, item, print) {
   const value = clean(valueOf(el, role));
-  let text = value && value !== item.name ? ` =${quote(cut(value, 200))}` : "";
+  let text = value && value !== item.name ? ` =${quoteCut(value, 200, print)}` : "";
   if (RANGED.has(role)) {
     const low = attr(el, "min") || attr(el, "aria-valuemin"), high = attr(el, "max") || attr(el, "aria-valuemax");
     if (low !== null || high !== null) text += ` (${low || ""}..${high || ""})`;
@@ -294,12 +316,20 @@ function valuePart(el, role, item) {
 }
 function optionsPart(el, print) {
   if (!(el instanceof HTMLSelectElement)) return "";
+  if (!print.rests) return choicesPart(el, print);
+  if (!print.lists.has(el)) print.lists.set(el, choicesPart(el, print));   // a row may be tried as one line before it is printed
+  return print.lists.get(el);
+}
+function choicesPart(el, print) {
   const all = optionsOf(el);
   const shown = print.walk.full ? 40 : 12;
   const names = [];
-  for (let i = 0; i < all.length && i < shown; i++) names.push(cut(optionText(all[i]), 40) + (matches(all[i], ":disabled") ? " (disabled)" : ""));
-  return names.length ? ` options(${names.join(" | ")}${all.length > shown ? ` | …${all.length - shown} more` : ""})` : "";
+  for (let i = 0; i < all.length && i < shown; i++) names.push(optionPart(all[i], 40));
+  const text = names.length ? ` options(${names.join(" | ")}${all.length > shown ? ` | …${all.length - shown} more` : ""})` : "";
+  return all.length > shown || text.includes("…") ? withRest(text, CHOICE, optionParts(all), print) : text;
 }
+const optionPart = (option, max) => cut(optionText(option), max) + (matches(option, ":disabled") ? " (disabled)" : "");
+function* optionParts(all) { for (const option of all) yield optionPart(option, 200); }
 const hrefOf = getter(HTMLAnchorElement.prototype, "href");
 function targetPart(el, { origin, here }) {
   if (!(el instanceof HTMLAnchorElement)) return "";

@@ -81,7 +81,7 @@ function choiceNow(keeper, wanted) {
   if (!fit.length) fit = all.filter((el, at) => called[at] === want);
   if (!fit.length) fit = all.filter((el, at) => called[at].toLowerCase() === low);
   const el = fit[0] || (all.length ? null : saidIn(keeper, want));
-  if (!el) return { ref: 0, options: called.slice(0, 50), total: all.length };
+  if (!el) return { ref: 0, options: toCompare(called), total: all.length };
   const isOne = fit.every((one) => valueIn(one) ? valueIn(one) === valueIn(el) : one === el);  // shown twice, as among the latest ones
   return { ref: refs.of(el), name: fit.length ? calledIn(el) : want, chosen: isChosen(el, keeper, all), off: isOff(el), alike: isOne ? 1 : fit.length };
 }

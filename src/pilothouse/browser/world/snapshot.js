@@ -1,7 +1,7 @@
 // Snapshot: the answer to "what is on this page", and the counter that says whether it has changed.
 // Above: the daemon (browser/snapshot.py). Below: tree.js, lines.js.
 
-ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin = 200, since = -1 } = {}) => withNames(() => {
+ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin = 200, since = -1, whole = false } = {}) => withNames(() => {
   const at = pulse();
   refs.newMoment();
   let root = bodyOf(document) || htmlOf(document);
@@ -11,7 +11,7 @@ ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin
   }
   if (!root) return { lines: [], said: [], above: 0, below: 0, sends: [], frames: [], hosts: [], title: "", url: location.href, at };
   const walk = buildTree({ root, full: full || !!scope, margin });
-  const lines = printTree(walk, { interactive, depth });
+  const lines = printTree(walk, { interactive, depth, whole });
   const printed = (n) => lines.some(([, text]) => text.includes(refs.mark(n)));
   return {
     lines: lines.map((line) => [line[0], line[1]]), said: full || scope ? [] : lines.map(([, ...line]) => said.of(...line)), above: walk.above, below: walk.below, sends: sendsOf(walk),

@@ -23,6 +23,8 @@ function isSecret(el) {
 }
 
 const optionText = (option) => clean(attr(option, "label") || textContentOf(option));
+// Names of options among which the daemon looks for what was meant.
+const toCompare = (names) => names.slice(0, 1000).map((name) => cut(name, 200));
 
 function valueOf(el, role) {
   const tag = tagOf(el);

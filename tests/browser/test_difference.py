@@ -187,6 +187,33 @@ async def test_what_is_scrolled_away_is_not_gone(agent: Agent, site: PageServer)
     assert '"Part 1"' not in seen
 
 
+FAR = "<div style='height:1500px'></div>"
+HIDING = "position:absolute;width:1px;height:1px;clip:rect(0 0 0 0);overflow:hidden"
+
+
+@pytest.mark.parametrize("hiding", [HIDING, "opacity:0"])
+async def test_what_nobody_saw_is_not_gone_when_it_is_scrolled_away(
+    agent: Agent, site: PageServer, hiding: str
+) -> None:
+    """A list that a drawn one stands for is kept for the form alone (select2)."""
+    list_ = f"<select id=list aria-hidden=true style='{hiding}'><option>Rome</select>"
+    await agent.call("navigate", url=site.inline(f"<div id=box>City {list_}</div>{FAR}{FAR}"))
+    assert "(aria-hidden)" in await look(agent)
+    seen = await told(agent, "scrollTo(0, 1200)")
+    assert "-" not in seen
+    assert "still there, not shown now" in seen
+    await told(agent, "scrollTo(0, 0)")
+    seen = await told(agent, "list.remove(); scrollTo(0, 1200)")
+    assert re.search(r"^- .*combobox <list>", seen, re.MULTILINE)
+
+
+async def test_what_a_page_calls_hidden_is_gone_when_it_is_hidden(agent: Agent, site: PageServer) -> None:
+    box = "<div id=box style='overflow:hidden'><button>Show (hidden) rows</button></div>"
+    await agent.call("navigate", url=site.inline(f"{box}{FAR}{FAR}"))
+    await look(agent)
+    assert '- button "Show (hidden) rows"' in await told(agent, "box.style.height = '0'; scrollTo(0, 1200)")
+
+
 async def test_an_element_that_changes_its_parent_has_moved(agent: Agent, site: PageServer) -> None:
     lists = "<section aria-label=Open id=one><button>Fix</button><button>Test</button></section>"
     lists += "<section aria-label=Done id=two><button>Ship</button></section>"

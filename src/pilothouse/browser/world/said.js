@@ -34,10 +34,13 @@ const said = (() => {
   return { of, isThere };
 })();
 
-// In no box that hides what it holds, as a closed accordion's does; or told as hidden before.
+// In no box that hides what it holds, as a closed accordion's does; or told before as what is there although nobody sees
+// it. Of what is not told to screen readers nothing else says whether it could be seen: it reads the same either way.
+const TOLD_UNSEEN = /\((?:aria-)?hidden\)/;
+const SAID = /"(?:[^"\\]|\\.)*"/g;   // the page's own words may read like ours
 function canBeSeen(el, line, hiders) {
   if (!isVisible(el)) return false;
-  if (line.includes("(hidden)")) return true;
+  if (TOLD_UNSEEN.test(line.replace(SAID, ""))) return true;
   const path = [];
   let up = el;
   for (; up && !hiders.has(up); up = parentOf(up)) path.push(up);

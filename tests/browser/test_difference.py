@@ -214,6 +214,24 @@ async def test_what_a_page_calls_hidden_is_gone_when_it_is_hidden(agent: Agent, 
     assert '- button "Show (hidden) rows"' in await told(agent, "box.style.height = '0'; scrollTo(0, 1200)")
 
 
+async def test_what_reads_on_in_another_line_is_told_as_it_was(agent: Agent, site: PageServer) -> None:
+    """Between words, what stands in a row of its own is part of their line: it is shown, and not as it was."""
+    form = "<label>Zip <input></label><span id=error></span><button id=go disabled>Check</button>"
+    await agent.call("navigate", url=site.inline(form))
+    await look(agent)
+    seen = await told(agent, "go.disabled = false; error.textContent = 'Five digits'")
+    assert (
+        re.sub(r"\be\d+\b", "E", seen)
+        == """\
+- textbox "Zip" E
++ textbox "Zip" E "Five digits" button "Check" E
+- button "Check" E disabled"""
+    )
+    seen = await told(agent, "go.disabled = true; error.textContent = ''")
+    assert '+ button "Check"' in seen
+    assert "still there" not in seen
+
+
 async def test_an_element_that_changes_its_parent_has_moved(agent: Agent, site: PageServer) -> None:
     lists = "<section aria-label=Open id=one><button>Fix</button><button>Test</button></section>"
     lists += "<section aria-label=Done id=two><button>Ship</button></section>"

@@ -315,10 +315,14 @@ def _role(node: Node) -> str:
     return found[0] if found else ""
 
 
+def refs_in(line: str) -> list[str]:
+    """The elements that a line names; no text of the page can look like one."""
+    return _REF.findall(_PAGES_OWN.sub('""', line))
+
+
 def first_ref(line: str) -> str:
-    """Of a line the element that it is about; no text of the page can look like one."""
-    found = _REF.search(_PAGES_OWN.sub('""', line))
-    return found[0] if found else ""
+    """Of a line the element that it is about."""
+    return next(iter(refs_in(line)), "")
 
 
 def _first_ref(node: Node) -> str:

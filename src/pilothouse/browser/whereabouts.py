@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.browser.difference import Difference, first_ref
+from pilothouse.browser.difference import Difference, first_ref, refs_in
 from pilothouse.browser.document import Base, Place
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.input import owner_in
@@ -49,9 +49,9 @@ async def settle(tab: Tab, base: Base, change: Difference, look: Look) -> None:
     gone = [node.line for node in change.gone]
     if not gone and not base.aside:
         return
-    refs = {first_ref(line) for line in look.lines}
+    refs = {ref for line in look.lines for ref in refs_in(line)}  # a control may stand in the line of another one
     places = {place for found in look.said.values() for place in found}
-    there = await _find(tab, base, [line for line in gone if first_ref(line) not in refs - {""}], look)
+    there = await _find(tab, base, [line for line in gone if first_ref(line) not in refs], look)
     change.spare(there.values())
     still = {key: line for key, line in base.aside.items() if key not in refs and key not in places}
     base.aside = dict([*(still | there).items()][-MOST_ASIDE:])

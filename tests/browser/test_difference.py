@@ -188,6 +188,85 @@ async def test_what_is_scrolled_away_is_not_gone(agent: Agent, site: PageServer)
 
 
 FAR = "<div style='height:1500px'></div>"
+
+
+async def test_what_was_told_outside_the_view_is_told_when_it_is_gone(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(f"<h1>Top</h1>{FAR}<p id=low></p><p>first</p>"))
+    await look(agent)
+    assert await told(agent, "low.textContent = 'first'") == '+ "first" (outside the view)'
+    assert await told(agent, "low.textContent = 'first'") == (
+        '- "first" (outside the view)\n+ "first" (outside the view)'
+    ), "the same words anew are others"
+    assert await told(agent, "low.firstChild.data = 'second'") == (
+        '- "first" (outside the view)\n+ "second" (outside the view)'
+    )
+    assert await told(agent, "document.title = 'Other'") == "(nothing has changed)"
+    assert await told(agent, "low.textContent = ''") == '- "second" (outside the view)'
+    assert await told(agent, "low.className = 'x'") == "(nothing has changed)", "it is told once"
+
+
+@pytest.mark.parametrize("interactive", [False, True])
+@pytest.mark.parametrize(
+    ("html", "line"),
+    [
+        ("<h2>Done</h2>", 'heading "Done" h2'),
+        ("<button>Undo</button>", 'button "Undo" E'),
+        ("<table><tr><td>Ada</td><td>1</td></tr><tr><td>Eve</td><td>2</td></tr></table>", "table 2 rows"),
+    ],
+)
+async def test_what_was_told_outside_the_view_is_known_by_its_element(
+    agent: Agent, site: PageServer, html: str, line: str, interactive: bool
+) -> None:
+    """And asked about in the way in which it was told, however the page is looked at."""
+
+    async def change(script: str) -> str:
+        await agent.js(f"{script}; return 0")
+        return re.sub(r"\be\d+\b", "E", await look(agent, diff=True, interactive=interactive))
+
+    await agent.call("navigate", url=site.inline(f"<button>Top</button>{FAR}<div id=low></div>"))
+    await look(agent, interactive=interactive)
+    assert await change(f"low.innerHTML = `{html}`") == f"+ {line} (outside the view)"
+    assert "- " not in await change("low.style.color = 'red'")
+    assert (await change("low.firstChild.style.display = 'none'")).startswith(f"- {line} (outside the view)")
+
+
+async def test_words_that_left_the_view_are_told_when_they_are_gone(agent: Agent, site: PageServer) -> None:
+    parts = "".join(f"<p>Part {n}</p>" for n in range(9))
+    await agent.call("navigate", url=site.inline(f"<p id=error>Wrong number</p><div id=parts>{parts}</div>{FAR}{FAR}"))
+    await look(agent)
+    assert await told(agent, "scrollTo(0, 1200)") == "(10 lines still there, not shown now)"
+    assert await told(agent, "error.textContent = ''") == '- "Wrong number" (outside the view)'
+    assert (
+        await told(agent, "parts.remove()")
+        == """\
+- "Part 0" (outside the view)
+- "Part 1" (outside the view)
+- "Part 2" (outside the view)
+- "Part 3" (outside the view)
+- (4 lines more, to this one:) (outside the view)
+- "Part 8" (outside the view)"""
+    )
+    assert await told(agent, "scrollTo(0, 0)") == "(nothing has changed)"
+
+
+async def test_a_row_that_left_the_view_and_reads_otherwise_is_told(agent: Agent, site: PageServer) -> None:
+    rows = "".join(f"<tr><td>Parcel {n}</td><td>sent</td></tr>" for n in range(5))
+    await agent.call("navigate", url=site.inline(f"<table id=table>{rows}</table>{FAR}{FAR}"))
+    await look(agent)
+    await told(agent, "scrollTo(0, 1200)")
+    seen = await told(agent, "table.rows[2].cells[1].textContent = 'lost'")
+    assert seen == '- row: "Parcel 2" | "sent" (outside the view)\n+ "lost" (outside the view)'
+    assert "- " not in await told(agent, "table.rows[3].className = 'x'")
+
+
+async def test_what_was_told_outside_the_view_is_known_when_it_is_shown(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(f"<h1>Top</h1>{FAR}<p id=low></p>"))
+    await look(agent)
+    await told(agent, "low.textContent = 'Sent'")
+    assert "(1 line shown again, as before)" in await told(agent, "scrollTo(0, 1500)")
+    assert '- "Sent"' in await told(agent, "low.textContent = ''")
+
+
 HIDING = "position:absolute;width:1px;height:1px;clip:rect(0 0 0 0);overflow:hidden"
 
 

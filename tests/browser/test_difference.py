@@ -187,6 +187,130 @@ async def test_what_is_scrolled_away_is_not_gone(agent: Agent, site: PageServer)
     assert '"Part 1"' not in seen
 
 
+FAR = "<div style='height:1500px'></div>"
+
+
+async def test_what_was_told_outside_the_view_is_told_when_it_is_gone(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(f"<h1>Top</h1>{FAR}<p id=low></p><p>first</p>"))
+    await look(agent)
+    assert await told(agent, "low.textContent = 'first'") == '+ "first" (outside the view)'
+    assert await told(agent, "low.textContent = 'first'") == (
+        '- "first" (outside the view)\n+ "first" (outside the view)'
+    ), "the same words anew are others"
+    assert await told(agent, "low.firstChild.data = 'second'") == (
+        '- "first" (outside the view)\n+ "second" (outside the view)'
+    )
+    assert await told(agent, "document.title = 'Other'") == "(nothing has changed)"
+    assert await told(agent, "low.textContent = ''") == '- "second" (outside the view)'
+    assert await told(agent, "low.className = 'x'") == "(nothing has changed)", "it is told once"
+
+
+@pytest.mark.parametrize("interactive", [False, True])
+@pytest.mark.parametrize(
+    ("html", "line"),
+    [
+        ("<h2>Done</h2>", 'heading "Done" h2'),
+        ("<button>Undo</button>", 'button "Undo" E'),
+        ("<table><tr><td>Ada</td><td>1</td></tr><tr><td>Eve</td><td>2</td></tr></table>", "table 2 rows"),
+    ],
+)
+async def test_what_was_told_outside_the_view_is_known_by_its_element(
+    agent: Agent, site: PageServer, html: str, line: str, interactive: bool
+) -> None:
+    """And asked about in the way in which it was told, however the page is looked at."""
+
+    async def change(script: str) -> str:
+        await agent.js(f"{script}; return 0")
+        return re.sub(r"\be\d+\b", "E", await look(agent, diff=True, interactive=interactive))
+
+    await agent.call("navigate", url=site.inline(f"<button>Top</button>{FAR}<div id=low></div>"))
+    await look(agent, interactive=interactive)
+    assert await change(f"low.innerHTML = `{html}`") == f"+ {line} (outside the view)"
+    assert "- " not in await change("low.style.color = 'red'")
+    assert (await change("low.firstChild.style.display = 'none'")).startswith(f"- {line} (outside the view)")
+
+
+async def test_words_that_left_the_view_are_told_when_they_are_gone(agent: Agent, site: PageServer) -> None:
+    parts = "".join(f"<p>Part {n}</p>" for n in range(9))
+    await agent.call("navigate", url=site.inline(f"<p id=error>Wrong number</p><div id=parts>{parts}</div>{FAR}{FAR}"))
+    await look(agent)
+    assert await told(agent, "scrollTo(0, 1200)") == "(10 lines still there, not shown now)"
+    assert await told(agent, "error.textContent = ''") == '- "Wrong number" (outside the view)'
+    assert (
+        await told(agent, "parts.remove()")
+        == """\
+- "Part 0" (outside the view)
+- "Part 1" (outside the view)
+- "Part 2" (outside the view)
+- "Part 3" (outside the view)
+- (4 lines more, to this one:) (outside the view)
+- "Part 8" (outside the view)"""
+    )
+    assert await told(agent, "scrollTo(0, 0)") == "(nothing has changed)"
+
+
+async def test_a_row_that_left_the_view_and_reads_otherwise_is_told(agent: Agent, site: PageServer) -> None:
+    rows = "".join(f"<tr><td>Parcel {n}</td><td>sent</td></tr>" for n in range(5))
+    await agent.call("navigate", url=site.inline(f"<table id=table>{rows}</table>{FAR}{FAR}"))
+    await look(agent)
+    await told(agent, "scrollTo(0, 1200)")
+    seen = await told(agent, "table.rows[2].cells[1].textContent = 'lost'")
+    assert seen == '- row: "Parcel 2" | "sent" (outside the view)\n+ "lost" (outside the view)'
+    assert "- " not in await told(agent, "table.rows[3].className = 'x'")
+
+
+async def test_what_was_told_outside_the_view_is_known_when_it_is_shown(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(f"<h1>Top</h1>{FAR}<p id=low></p>"))
+    await look(agent)
+    await told(agent, "low.textContent = 'Sent'")
+    assert "(1 line shown again, as before)" in await told(agent, "scrollTo(0, 1500)")
+    assert '- "Sent"' in await told(agent, "low.textContent = ''")
+
+
+HIDING = "position:absolute;width:1px;height:1px;clip:rect(0 0 0 0);overflow:hidden"
+
+
+@pytest.mark.parametrize("hiding", [HIDING, "opacity:0"])
+async def test_what_nobody_saw_is_not_gone_when_it_is_scrolled_away(
+    agent: Agent, site: PageServer, hiding: str
+) -> None:
+    """A list that a drawn one stands for is kept for the form alone (select2)."""
+    list_ = f"<select id=list aria-hidden=true style='{hiding}'><option>Rome</select>"
+    await agent.call("navigate", url=site.inline(f"<div id=box>City {list_}</div>{FAR}{FAR}"))
+    assert "(aria-hidden)" in await look(agent)
+    seen = await told(agent, "scrollTo(0, 1200)")
+    assert "-" not in seen
+    assert "still there, not shown now" in seen
+    await told(agent, "scrollTo(0, 0)")
+    seen = await told(agent, "list.remove(); scrollTo(0, 1200)")
+    assert re.search(r"^- .*combobox <list>", seen, re.MULTILINE)
+
+
+async def test_what_a_page_calls_hidden_is_gone_when_it_is_hidden(agent: Agent, site: PageServer) -> None:
+    box = "<div id=box style='overflow:hidden'><button>Show (hidden) rows</button></div>"
+    await agent.call("navigate", url=site.inline(f"{box}{FAR}{FAR}"))
+    await look(agent)
+    assert '- button "Show (hidden) rows"' in await told(agent, "box.style.height = '0'; scrollTo(0, 1200)")
+
+
+async def test_what_reads_on_in_another_line_is_told_as_it_was(agent: Agent, site: PageServer) -> None:
+    """Between words, what stands in a row of its own is part of their line: it is shown, and not as it was."""
+    form = "<label>Zip <input></label><span id=error></span><button id=go disabled>Check</button>"
+    await agent.call("navigate", url=site.inline(form))
+    await look(agent)
+    seen = await told(agent, "go.disabled = false; error.textContent = 'Five digits'")
+    assert (
+        re.sub(r"\be\d+\b", "E", seen)
+        == """\
+- textbox "Zip" E
++ textbox "Zip" E "Five digits" button "Check" E
+- button "Check" E disabled"""
+    )
+    seen = await told(agent, "go.disabled = true; error.textContent = ''")
+    assert '+ button "Check"' in seen
+    assert "still there" not in seen
+
+
 async def test_an_element_that_changes_its_parent_has_moved(agent: Agent, site: PageServer) -> None:
     lists = "<section aria-label=Open id=one><button>Fix</button><button>Test</button></section>"
     lists += "<section aria-label=Done id=two><button>Ship</button></section>"

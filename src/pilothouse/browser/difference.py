@@ -251,6 +251,18 @@ def too_much(before: list[str], shown: list[str]) -> bool:
     return sum(map(abs, left.values())) > MOST_CHANGED
 
 
+def gone_outside(lines: list[str]) -> list[str]:
+    """What was known, not shown, and is gone: each a line of its own, as nothing tells its place."""
+    run = [told for line in lines for told in _lost(_gone(line))]
+    return [f"{mark} {text} (outside the view)" for mark, _, text in _shortened(run)]
+
+
+def _gone(line: str) -> Node:
+    node = Node(line, 0)
+    node.mark = GONE
+    return node
+
+
 def _tree(lines: list[str]) -> list[Node]:
     roots: list[Node] = []
     open_ones: list[Node] = []
@@ -315,10 +327,14 @@ def _role(node: Node) -> str:
     return found[0] if found else ""
 
 
+def refs_in(line: str) -> list[str]:
+    """The elements that a line names; no text of the page can look like one."""
+    return _REF.findall(_PAGES_OWN.sub('""', line))
+
+
 def first_ref(line: str) -> str:
-    """Of a line the element that it is about; no text of the page can look like one."""
-    found = _REF.search(_PAGES_OWN.sub('""', line))
-    return found[0] if found else ""
+    """Of a line the element that it is about."""
+    return next(iter(refs_in(line)), "")
 
 
 def _first_ref(node: Node) -> str:

@@ -66,6 +66,7 @@ class FileChooser(msgspec.Struct, frozen=True):
 
 
 Place = tuple[str, int]  # a world, and a number of its own
+Key = str | Place  # what a line is known by: its element's ref, or where its words stand
 
 
 class Base(msgspec.Struct):
@@ -74,7 +75,8 @@ class Base(msgspec.Struct):
     view: tuple[bool, bool, int]  # full, interactive, depth
     lines: list[str] = []
     said: dict[str, list[Place]] = {}  # where those of its lines stand that have no ref
-    aside: dict[str | Place, str] = {}  # known from earlier looks, there, not shown at the last: by ref or place
+    aside: dict[Key, str] = {}  # known from earlier looks, there, not shown at the last
+    outside: set[Key] = set()  # those of them that were told as outside the view
     counts: dict[str, int] = {}  # of changes that each frame's world had seen then
 
 

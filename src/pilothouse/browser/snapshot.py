@@ -14,7 +14,7 @@ import msgspec
 
 from pilothouse.browser import unreached, viewer
 from pilothouse.browser.budget import clip, fitting, tokens
-from pilothouse.browser.difference import Difference, too_much
+from pilothouse.browser.difference import Difference, gone_outside, too_much
 from pilothouse.browser.document import Base, Place, Seen
 from pilothouse.browser.excerpt import Long, is_long, read
 from pilothouse.browser.frames import Frame
@@ -23,7 +23,7 @@ from pilothouse.browser.listeners import tell_listeners, told_ahead
 from pilothouse.browser.locate import optional_scope, stale
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.unseen import open_roots
-from pilothouse.browser.whereabouts import Look, known, settle
+from pilothouse.browser.whereabouts import Look, News, known, remember, settle
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
@@ -84,13 +84,16 @@ async def _take(tab: Tab, options: Options) -> Snapshot:
     root = await _look(tab, frame, wanted, base.counts if base and in_view else None)
     lines = _indented(root)
     tab.title = root.title if frame is tab.frames.main else tab.title
-    look = Look(lines, root.said, {"interactive": options.interactive, "depth": options.depth})
+    look = Look(lines, root.said, root.counts, root.news)
     base = _base(tab, part, options)  # another document may have come
     told = await _difference(tab, base, look, in_view=in_view) if base else None
-    aside = base.aside if base and told is not None else {}
-    _keep(tab, part, Base(_view(options), lines, root.said, aside, root.counts))
+    now = Base(_view(options), lines, root.said, counts=root.counts)
+    if base and told is not None:
+        now.aside, now.outside = base.aside, base.outside
+    _keep(tab, part, now)
     if told is None or _costs_more(told, [WHOLE, _title(root), *lines]):
         return _first(_seen(tab), options, root, lines, [WHOLE] if base else [])
+    remember(now, look)
     return _changes(root, [*told, *_out_of_view(root)], options.budget)
 
 
@@ -176,7 +179,7 @@ class _Part(msgspec.Struct):
     sends: list[str] = []  # the buttons that the forms in view end with
     counts: dict[str, int] = {}  # of changes that each frame's world had seen by then
     said: dict[str, list[Place]] = {}  # of a look at the view: lines without a ref, and where each stands
-    news: list[str] = []  # what has changed out of view
+    news: list[News] = []  # what has changed out of view
     more_news: int = 0
 
 
@@ -223,7 +226,7 @@ async def _gather(
         [], answer["url"], answer["title"], answer["above"], answer["below"], sends, {world.uid: answer["at"]}
     )
     if news := answer.get("news"):
-        whole.news, whole.more_news = [tab.refs.render(world.uid, text) for text in news["lines"]], news["more"]
+        whole.news, whole.more_news = [_news(tab, world, *line) for line in news["lines"]], news["more"]
     for (_, text), number in zip(answer["lines"], answer["said"], strict=False):
         if number:
             whole.said.setdefault(text, []).append((world.uid, number))
@@ -237,6 +240,10 @@ async def _gather(
                 whole.said.setdefault(line, []).extend(places)
             whole.news, whole.more_news = whole.news + part.news, whole.more_news + part.more_news
     return whole
+
+
+def _news(tab: Tab, world: World, text: str, number: int) -> News:
+    return News(tab.refs.render(world.uid, text), (world.uid, number) if number else None)
 
 
 async def _walk(world: World, wanted: dict[str, Any], timeout: float) -> dict[str, Any]:
@@ -384,7 +391,7 @@ def _changes(part: _Part, changed: list[str], budget: int) -> Snapshot:
 def _out_of_view(part: _Part) -> list[str]:
     more = counted(part.more_news, "more change" if part.news else "change")
     hint = [f"({more} outside the view: full, find or scope)"] if part.more_news else []
-    return [*(f"+ {line} (outside the view)" for line in part.news), *hint]
+    return [*(f"+ {one.line} (outside the view)" for one in part.news), *hint]
 
 
 async def _difference(tab: Tab, base: Base, look: Look, *, in_view: bool) -> list[str] | None:
@@ -393,9 +400,8 @@ async def _difference(tab: Tab, base: Base, look: Look, *, in_view: bool) -> lis
     if too_much(base.lines, look.lines):
         return None
     change = Difference(base.lines, look.lines, known(base, look))
-    if in_view:
-        await settle(tab, base, change, look)
-    return change.lines()
+    lost = await settle(tab, base, change, look) if in_view else []
+    return [*change.lines(), *gone_outside(lost)]
 
 
 def _costs_more(told: list[str], lines: list[str]) -> bool:

@@ -1,5 +1,5 @@
 // News: what has changed where a snapshot of the view does not look, so that a difference need not say "nothing".
-// Above: snapshot.js, whose observer hands in what it saw. Below: dom.js, tree.js, lines.js.
+// Above: snapshot.js, whose observer hands in what it saw. Below: dom.js, tree.js, lines.js, said.js.
 
 const MOST_NEWS = 200;   // elements that are remembered, and records that are read at a time
 const NEWS_SHOWN = 3;
@@ -23,6 +23,15 @@ function noteNews(records, at) {
   for (const old of touched.splice(0, touched.length - MOST_NEWS)) { const el = old.el.deref(); if (el) touches.delete(el); }
 }
 
+// What has changed since, and all that it lies in.
+function stirredSince(since) {
+  const found = new Set();
+  for (const { el: held, at } of touched) {
+    for (let el = at > since ? held.deref() : null, i = 0; el && !found.has(el) && i < 20000; el = parentOf(el), i++) found.add(el);
+  }
+  return found;
+}
+
 // Whether a walk of the view leaves it out: it lies beyond the window, or beyond what a scroller shows.
 function isOutOfView(el, margin) {
   const rect = rectOf(el);
@@ -35,7 +44,8 @@ function isOutOfView(el, margin) {
   return false;
 }
 
-// What came out of view after a count of the observer: a few lines, and how many changes more there are.
+// What came out of view after a count of the observer: a few lines with their numbers, so that it can be asked later
+// whether they are still there, and how many changes more there are.
 function newsSince(since, margin) {
   const found = [];
   for (const { el: held, at, saidAt } of touched) {
@@ -47,7 +57,7 @@ function newsSince(since, margin) {
   for (const [el, says] of outer) {
     if (!says || lines.length >= NEWS_SHOWN) continue;
     const [line] = printTree(buildTree({ root: el, full: true, margin: 0, dry: true }));
-    if (line) lines.push(line[1]);
+    if (line) lines.push([line[1], said.of(line.slice(1), { full: true })]);
   }
   return { lines, more: outer.length - lines.length };
 }

@@ -5,16 +5,16 @@
 const said = (() => {
   const MOST = 5000;
   const numbers = new WeakMap();   // by the first node of a line
-  const held = new Map();          // number -> what was read last
+  const held = new Map();          // number -> what was read last, and in which way
   let last = 0;
 
-  function of(line, el, nodes = []) {
+  function of([line, el, nodes = []], print) {
     const first = nodes[0] || el;
     if (!first || line.includes("\u0001")) return 0;
     const n = numbers.get(first) || ++last;
     numbers.set(first, n);
     held.delete(n);
-    held.set(n, { line, el: new WeakRef(first), nodes: nodes.map((node) => [new WeakRef(node), dataOf(node)]) });
+    held.set(n, { line, print, el: new WeakRef(first), nodes: nodes.map((node) => [new WeakRef(node), dataOf(node)]) });
     if (held.size > MOST) held.delete(held.keys().next().value);
     return n;
   }
@@ -22,22 +22,26 @@ const said = (() => {
   function reads(el, line, print) {
     const walk = buildTree({ root: el, full: true, margin: 0, dry: true });
     if (walk.nodes > DRY_NODES) return true;
-    walk.full = false;
+    walk.full = !!print.full;
     return printTree(walk, print).some((one) => one[2] === el && one[1] === line);
   }
-  function isThere(n, line, print, hiders) {
+  // `stirred`: what may read otherwise now; null if anything may.
+  function isThere(n, line, hiders, stirred) {
     const was = held.get(n), first = was && was.line === line && was.el.deref();
     if (!first) return false;
-    if (!was.nodes.length) return canBeSeen(first, line, hiders) && reads(first, line, print);
+    if (!was.nodes.length) return canBeSeen(first, line, hiders) && ((stirred && !stirred.has(first)) || reads(first, line, was.print));
     return was.nodes.every(([ref, data]) => { const node = ref.deref(); return node && connectedOf(node) && dataOf(node) === data && canBeSeen(parentOf(node), line, hiders); });
   }
   return { of, isThere };
 })();
 
-// In no box that hides what it holds, as a closed accordion's does; or told as hidden before.
+// In no box that hides what it holds, as a closed accordion's does; or told before as what is there although nobody sees
+// it. Of what is not told to screen readers nothing else says whether it could be seen: it reads the same either way.
+const TOLD_UNSEEN = /\((?:aria-)?hidden\)/;
+const SAID = /"(?:[^"\\]|\\.)*"/g;   // the page's own words may read like ours
 function canBeSeen(el, line, hiders) {
   if (!isVisible(el)) return false;
-  if (line.includes("(hidden)")) return true;
+  if (TOLD_UNSEEN.test(line.replace(SAID, ""))) return true;
   const path = [];
   let up = el;
   for (; up && !hiders.has(up); up = parentOf(up)) path.push(up);
@@ -52,12 +56,13 @@ function canBeSeen(el, line, hiders) {
   return !hides;
 }
 
-// Which of these elements and lines a person could still see after scrolling, or once a dialog is closed.
-ph.there = ({ elements = [], lines = [], print = {} }) => withNames(() => {
-  const hiders = new Map();
+// Which of these elements and lines a person could still see after scrolling, or once a dialog is closed. Of those `aside`
+// only what has changed since is read.
+ph.there = ({ elements = [], lines = [], aside = [], since = -1 }) => withNames(() => {
+  const hiders = new Map(), stirred = aside.length ? stirredSince(since) : null;
   const sees = ([n, line]) => { const el = refs.get(n); return el && canBeSeen(el, line, hiders); };
   return {
     elements: elements.filter(sees).map(([n]) => n),
-    lines: lines.filter(([n, line]) => said.isThere(n, line, print, hiders)).map(([n]) => n),
+    lines: [...lines.filter(([n, line]) => said.isThere(n, line, hiders, null)), ...aside.filter(([n, line]) => said.isThere(n, line, hiders, stirred))].map(([n]) => n),
   };
 });

@@ -12,11 +12,12 @@ ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin
   if (!root) return { lines: [], said: [], above: 0, below: 0, sends: [], frames: [], hosts: [], title: "", url: location.href, at };
   const walk = buildTree({ root, full: full || !!scope, margin });
   const lines = printTree(walk, { interactive, depth, whole });
+  const news = since < 0 ? null : newsSince(since, margin);   // before `said`: how the view reads is what counts
   const printed = (n) => lines.some(([, text]) => text.includes(refs.mark(n)));
   return {
-    lines: lines.map((line) => [line[0], line[1]]), said: full || scope ? [] : lines.map(([, ...line]) => said.of(...line)), above: walk.above, below: walk.below, sends: sendsOf(walk),
+    lines: lines.map((line) => [line[0], line[1]]), said: full || scope ? [] : lines.map(([, ...line]) => said.of(line, { interactive, depth })), above: walk.above, below: walk.below, sends: sendsOf(walk),
     frames: walk.frames.map((el) => refs.of(el)).filter(printed), hosts: walk.hosts.map((el) => refs.of(el)),
-    title: clean(titleOf(document)), url: location.href, at, news: since < 0 ? null : newsSince(since, margin),
+    title: clean(titleOf(document)), url: location.href, at, news,
   };
 });
 

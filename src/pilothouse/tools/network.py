@@ -241,7 +241,7 @@ def _cut(text: str, max_bytes: int) -> str:
 
 
 def _line(one: Request) -> str:
-    outcome = one.failure or (str(one.status) if one.status else "pending")
+    outcome = ", ".join(part for part in (str(one.status or ""), one.failure) if part) or "pending"
     tail = f" -> {one.redirected_to}" if one.redirected_to else f" ({one.mocked})" if one.mocked else ""
     return f"{one.id} {one.method} {one.url[:200]} {outcome} {one.type} {_course(one)}{tail}"
 

@@ -3,7 +3,7 @@
 import importlib
 import json
 import pkgutil
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 import pytest
@@ -130,3 +130,15 @@ def test_no_name_means_two_tools():
 def _nodes(schema: dict[str, Any]) -> list[dict[str, Any]]:
     properties: dict[str, Any] = schema.get("properties", {})
     return [node for child in properties.values() for node in (child, *_nodes(child))]
+
+
+def test_a_page_is_answered_only_by_tools_that_can_be_asked_for_it():
+    def answers(one: Tool) -> type:
+        (data,) = get_args(get_type_hints(one.handler)["return"])
+        return data
+
+    def has(kind: type) -> bool:
+        return any(field.name == "snapshot" for field in msgspec.structs.fields(kind))
+
+    unasked = {name for name, one in TOOLS.items() if has(answers(one)) and not has(one.arguments)}
+    assert unasked == {"get_page_state"}

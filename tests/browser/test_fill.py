@@ -181,6 +181,34 @@ async def test_colours_by_any_name(agent: Agent, site: PageServer, colour: str, 
     assert (await believed(agent))["color"] == held
 
 
+TUCKED = {
+    "tom-select": "border:0; clip:rect(0 0 0 0); clip-path:inset(50%); overflow:hidden; padding:0; position:absolute; \
+        width:1px; white-space:nowrap",
+    "select2": "clip:rect(0 0 0 0); height:1px; width:1px; overflow:hidden; position:absolute",
+    "clipped": "clip-path:inset(100%); position:absolute",
+    "see-through": "opacity:0; position:absolute",
+}
+
+
+@promise("A09")
+@pytest.mark.parametrize("widget", TUCKED)
+async def test_a_select_that_a_widget_hides_is_said_to_be_hidden(agent: Agent, site: PageServer, widget: str) -> None:
+    await agent.call(
+        "navigate",
+        url=site.inline(
+            f"<select id=s tabindex=-1 style='{TUCKED[widget]}'><option>A<option>B</select><div>A</div>"
+            "<select id=plain aria-label=Plain tabindex=-1><option>A<option>B</select>"
+        ),
+    )
+    done = await agent.call("select_option", target="#s", values=["B"])
+    assert "the select itself is hidden" in done["note"]
+    assert await agent.js("document.querySelector('#s').value") == "B"
+    for value in ("A", ["B"]):
+        filled = await agent.call("fill_form", fields=[{"target": "#s", "value": value}])
+        assert "what the page shows in its place may not have followed" in filled["note"]
+    assert "note" not in await agent.call("select_option", target="#plain", values=["B"])
+
+
 @promise("A09")
 async def test_choosing_options(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("form.html"))

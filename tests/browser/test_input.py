@@ -99,7 +99,10 @@ async def test_a_disabled_button_may_be_hovered_but_not_clicked(agent: Agent, si
     await agent.call("hover", target="#never")
     refused = await fails(agent, "not_actionable", "click", target="#never")
     assert refused.details["reason"] == "disabled"
-    assert ":enabled" in refused.suggestions[0]
+    (hint,) = refused.suggestions
+    assert "<css>:enabled" in hint
+    assert "get_page_state" in hint
+    assert "#save" not in hint, "an element that another page has"
     await agent.js("setTimeout(() => document.querySelector('#never').disabled = false, 30)")
     await agent.call("wait_for", target="#never:enabled")
     await agent.call("click", target="#never")

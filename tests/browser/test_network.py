@@ -85,6 +85,9 @@ async def test_filters(agent: Agent, site: PageServer) -> None:
     assert [one["url"] for one in newest["requests"]] == [site.url("status/404")]
     assert newest["total"] == len(await urls())
     assert await urls(since=newest["next"]) == []
+    said = await agent.text("get_network_log", limit=1)
+    assert said.startswith(f"1 of {newest['total']} requests, next: {newest['next']}\n")
+    assert await agent.text("get_network_log", since=newest["next"]) == "no requests"
     assert await urls(since=newest["requests"][0]["started_ms"]) == ["/status/404"]
 
 

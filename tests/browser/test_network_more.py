@@ -190,6 +190,49 @@ async def test_what_the_pages_own_policy_forbids_is_said(agent: Agent, site: Pag
         assert one["failure"] == "csp"
 
 
+GIVEN_UP = {
+    "script": "const s = document.createElement('script'); s.src = '/status/404'; document.head.append(s)",
+    "module": "const s = document.createElement('script'); s.type = 'module'; s.src = '/status/404'; \
+        document.head.append(s)",
+    "stylesheet": "const s = document.createElement('link'); s.rel = 'stylesheet'; s.href = '/status/404'; \
+        document.head.append(s)",
+    "font": "new FontFace('x', 'url(/status/404)').load().catch(() => 0)",
+    "worker": "new Worker('/status/404')",
+}
+
+
+@pytest.mark.parametrize("kind", GIVEN_UP)
+async def test_what_chrome_gives_up_for_its_status_has_that_status(page: Agent, kind: str) -> None:
+    await page.js(GIVEN_UP[kind])
+    await page.call("wait_for", idle=True)
+    (one,) = await logged(page, "/status/404", status_min=400)
+    assert (one["status"], "failure" in one, "pending" in one) == (404, False, False)
+    assert "/status/404 404 " in await page.text("get_network_log", url_pattern="/status/404")
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+async def test_what_is_broken_off_after_its_headers_says_so_beside_its_status(
+    page: Agent, site: PageServer, leaves: bool
+) -> None:
+    await page.js("window.off = new AbortController(); await fetch('/sse', {signal: off.signal}); return 0")
+    if leaves:
+        await page.call("navigate", url=site.url("form.html"))
+    else:
+        await page.js("off.abort(); await new Promise((done) => setTimeout(done, 50)); return 0")
+    (one,) = await logged(page, "/sse")
+    assert (one["status"], one["failure"]) in ((200, "canceled"), (200, "the page was left"))
+    assert f"/sse 200, {one['failure']} Fetch " in await page.text("get_network_log", url_pattern="/sse")
+
+
+async def test_a_fetch_that_is_broken_off_is_no_script_that_was_not_found(page: Agent) -> None:
+    await page.js(
+        "const off = new AbortController(); fetch('/hang', {signal: off.signal}).catch(() => 0); \
+        setTimeout(() => off.abort(), 50); await new Promise((done) => setTimeout(done, 150)); return 0"
+    )
+    (one,) = await logged(page, "/hang", status_min=400)
+    assert (one["status"], one["failure"]) == (0, "canceled")
+
+
 async def test_leaving_a_page_ends_its_requests(page: Agent, site: PageServer) -> None:
     await page.js("fetch('/hang'); return 0")
     await page.call("navigate", url=site.url("form.html"))

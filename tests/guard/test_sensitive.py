@@ -342,3 +342,73 @@ def test_what_costs_money_or_ends_all_of_something_is_asked_about(name: str):
 )  # fmt: skip
 def test_and_what_only_sounds_alike_is_not(name: str):
     assert risk(asked("click", button(name))) != "high"
+
+
+PAYING = {
+    "ar": ["ادفع الآن", "ادفع ١٠٠ ريال", "إتمام الدفع", "تأكيد الطلب", "شراء", "اشترِ الآن", "ادفـــع الآن"],
+    "bn": ["পেমেন্ট করুন", "এখনই কিনুন", "অর্ডার নিশ্চিত করুন"],
+    "fa": ["پرداخت", "ثبت سفارش", "تأیید و پرداخت", "خرید", "انتقال وجه"],
+    "he": ["שלם עכשיו", "בצע הזמנה", "אישור תשלום", "קנה עכשיו"],
+    "hi": ["भुगतान करें", "अभी भुगतान करें", "अभी खरीदें", "अभी ख़रीदें", "ऑर्डर दें", "खरीदें ₹500"],
+    "id": ["Bayar", "Bayar Rp 50.000", "Bayar sekarang", "Beli Sekarang", "Buat Pesanan"],
+    "it": ["Conferma acquisto", "Completa l'acquisto", "Invia ordine"],
+    "nl": ["Bestelling plaatsen", "Nu kopen", "Betalen"],
+    "pl": ["Kup i zapłać", "Złóż zamówienie", "Zamówienie z obowiązkiem zapłaty"],
+    "pt": ["Finalizar pedido", "Concluir compra", "Confirmar pagamento"],
+    "th": ["ชำระเงิน", "ชำระเงินทันที", "สั่งซื้อ", "ซื้อเลย", "ซื้อ ฿500", "ยืนยันการชำระเงิน"],
+    "tr": ["Siparişi onayla", "SATIN AL", "Hemen Al", "ÖDEMEYİ TAMAMLA"],
+    "uk": ["Оплатити", "Купити зараз", "Оформити замовлення"],
+    "ur": ["ابھی ادائیگی کریں", "ابھی خریدیں", "آرڈر کریں"],
+    "vi": ["Thanh toán", "Thanh toán 500.000₫", "Thanh toán ngay", "Đặt hàng", "Mua ngay"],
+}
+ENDING = {
+    "ar": ["حذف الحساب", "حذف حسابي", "احذف حسابي", "إغلاق الحساب", "حذف حسابي نهائيًا"],
+    "bn": ["অ্যাকাউন্ট মুছুন", "অ্যাকাউন্ট মুছে ফেলুন", "অ্যাকাউন্ট বন্ধ করুন"],
+    "fa": ["حذف حساب", "حذف حساب کاربری", "حذف حساب كاربري", "بستن حساب"],
+    "he": ["מחק חשבון", "מחיקת חשבון", "סגור חשבון", "מחק את החשבון שלי"],
+    "hi": ["खाता हटाएँ", "खाता हटाएं", "अकाउंट डिलीट करें", "खाता बंद करें"],
+    "id": ["Hapus akun", "Hapus Akun Saya", "Tutup akun"],
+    "it": ["Elimina account", "Chiudi l'account"],
+    "nl": ["Account verwijderen", "Account opheffen"],
+    "pl": ["Usuń konto", "Zamknij konto"],
+    "pt": ["Excluir conta", "Encerrar conta"],
+    "th": ["ลบบัญชี", "ลบบัญชีของฉัน", "ปิดบัญชี"],
+    "tr": ["Hesabı sil", "Hesabımı sil", "Hesabı kapat"],
+    "uk": ["Видалити акаунт", "Видалити обліковий запис", "Закрити рахунок"],
+    "ur": ["اکاؤنٹ ڈیلیٹ کریں", "اکاؤنٹ حذف کریں", "اکاؤنٹ بند کریں"],
+    "vi": ["Xóa tài khoản", "Xoá tài khoản", "Đóng tài khoản"],
+}
+
+
+@pytest.mark.parametrize("name", [name for words in (PAYING, ENDING) for names in words.values() for name in names])
+def test_paying_and_ending_an_account_are_known_in_many_languages(name: str):
+    assert risk(asked("click", button(name))) == "high"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["طرق الدفع", "سجل الطلبات", "حسابي", "إغلاق", "भुगतान इतिहास", "भुगतान के तरीके", "मेरा खाता", "बंद करें", "वापस",
+     "วิธีการชำระเงิน", "ประวัติการสั่งซื้อ", "บัญชีของฉัน", "เลือกซื้อสินค้าต่อ", "Metode pembayaran", "Belum bayar", "Akun saya",
+     "Phương thức thanh toán", "Đơn đặt hàng", "Tài khoản", "אמצעי תשלום", "החשבון שלי", "روش‌های پرداخت", "تاریخچه خرید",
+     "حساب کاربری", "ادائیگی کے طریقے", "میرا اکاؤنٹ", "পেমেন্ট পদ্ধতি", "আমার অ্যাকাউন্ট", "Способи оплати", "Мій акаунт",
+     "Metody płatności", "Moje konto", "Płace", "Minha conta", "Formas de pagamento", "Il mio account", "Mijn account",
+     "Ödeme yöntemleri", "Hesabım", "ขนาด", "फिर से", "تم"],
+)  # fmt: skip
+def test_and_what_stands_beside_them_in_menus_is_not(name: str):
+    assert risk(asked("click", button(name))) == "none"
+
+
+@pytest.mark.parametrize(
+    "name", ["रद्द करें", "ยกเลิก", "إلغاء", "ביטול", "لغو", "منسوخ کریں", "বাতিল", "Скасувати", "Batal", "Hủy", "Vazgeç"]
+)
+def test_no_is_known_wherever_paying_is(name: str):
+    question = Aim(role="dialog", name="ลบบัญชี", kind="dialog")
+    assert risk(asked("click", button("OK"), question)) == "high"
+    assert risk(asked("click", button(name), question)) == "none"
+
+
+def test_vowel_signs_are_part_of_words_of_their_own_letters_only():
+    assert meanings("हटाएं") == {"delete"}
+    assert meanings("हटाया") == frozenset()
+    assert meanings("De\u0902lete") == {"delete"}
+    assert meanings("ซอย") == frozenset()

@@ -138,6 +138,14 @@ async def test_what_was_sent_and_what_came_back(agent: Agent, site: PageServer) 
     assert "refused" in failed["_error"]
 
 
+async def test_a_script_that_was_not_found_is_no_error_of_the_network(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.js("const s = document.createElement('script'); s.src = '/status/404'; document.head.append(s)")
+    await agent.call("wait_for", idle=True)
+    found = entry(await exported(agent), "/status/404")
+    assert (found["response"]["status"], found["_resourceType"], "_error" in found) == (404, "script", False)
+
+
 async def test_bodies_only_when_asked_for(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html"))
     await fetched(agent, "'/echo', {method: 'POST', body: 'sent'}")

@@ -31,6 +31,7 @@ _EXAMPLES = {
 }
 LONGEST_NUMBER = 1000
 _GONE = {"gone": True}
+_TUCKED = "the select itself is hidden, and what the page shows in its place may not have followed: look at the page"
 
 
 class Filled(msgspec.Struct, frozen=True):
@@ -65,7 +66,8 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
             await key_by_key(tab, value, spaces_press=True)
             notes.append("it is no text field: the keys were pressed one by one")
         case "select":
-            await _choose(element, field["ref"], [value])
+            _, note = await _choose(element, field["ref"], [value])
+            notes.append(note)
         case "check":
             await _check(tab, element, field, value)
         case "set":
@@ -118,9 +120,10 @@ async def choose(tab: Tab, element: Element, values: list[str]) -> tuple[Filled,
         raise _no_select(element)
     hand.raise_if_unfit(element, field)
     mark = Mark(tab, element.frame)
-    chosen = await _choose(element, field["ref"], values)
+    chosen, note = await _choose(element, field["ref"], values)
     await settle(tab, mark)
-    return Filled(field["role"], field["name"], hand.note_of(element, field), field["hint"]), chosen
+    note = "; ".join(one for one in (hand.note_of(element, field), note) if one)
+    return Filled(field["role"], field["name"], note, field["hint"]), chosen
 
 
 async def _from_list(
@@ -180,11 +183,11 @@ async def _end(tab: Tab, element: Element, field: dict[str, Any], key: str) -> s
     return ""
 
 
-async def _choose(element: Element, local: int, values: list[str]) -> list[str]:
+async def _choose(element: Element, local: int, values: list[str]) -> tuple[list[str], str]:
     answer = await element.world.call("choose", local, values)
     match answer.get("fail"):
         case None:
-            return answer["values"]
+            return answer["values"], _TUCKED if answer["tucked"] else ""
         case "no_option":
             raise _no_option(element, answer)
         case "option_disabled":

@@ -42,7 +42,8 @@ _WHY = {
 
 _LOOK = "look at the page (get_page_state): something may have to be opened, closed or waited for first"
 _NEXT = {
-    "disabled": "do first what enables it (a field, a choice), or wait until it is: wait_for target='#save:enabled'",
+    "disabled": "do first what enables it (a field, a choice), or wait until it is enabled: look again with "
+    "get_page_state, or, where CSS finds it, wait_for target='<css>:enabled' (or '<css>:not([aria-disabled=true])')",
     "not_editable": 'name a field; or click it, and type_text with the target ":focus" presses the keys there',
 }
 _BY = {

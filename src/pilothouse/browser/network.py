@@ -40,6 +40,9 @@ _LONG_LIVED = {"shared_worker", "service_worker"}  # they stay when a page goes
 _CONTENT = {"Document", "XHR", "Fetch", "Script", "Stylesheet"}
 # Bodies fetched at once where the browser cannot keep them.
 _EAGER = {"Document", "XHR", "Fetch"}
+# Answered with a status of failure, these are given up by Chrome itself, which it tells like a break-off (M).
+_GIVEN_UP = {"Script", "Stylesheet", "Font"}
+_GIVEN_UP_AS = {"net::ERR_ABORTED", "net::ERR_FAILED"}  # the latter of a worker's first script
 # Not the page's, but of what Chrome shows a PDF with, 224 requests for each (M); and nothing that a network brings.
 _NOBODY_S = ("data:", "chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/", "chrome://resources/")
 # Events in them are told as bytes: scripts read these by themselves.
@@ -371,10 +374,17 @@ class Network:
 
     def _failed(self, params: dict[str, Any]) -> None:
         if request := self._current.get(params["requestId"]):
-            reason = params.get("blockedReason") or _cors(params) or params.get("errorText", "failed")
-            request.failure = "canceled" if params.get("canceled") else self._reason(request, reason)
+            request.failure = self._why_failed(request, params)
             self._merge_kept(request)
             self._done(request, params.get("timestamp"))
+
+    def _why_failed(self, request: Request, params: dict[str, Any]) -> str:
+        """Empty where the status that came is all of it."""
+        barred = params.get("blockedReason") or _cors(params)
+        error = params.get("errorText", "failed")
+        if not barred and error in _GIVEN_UP_AS and request.status >= 400 and request.type in _GIVEN_UP:
+            return ""
+        return "canceled" if params.get("canceled") else self._reason(request, barred or error)
 
     def _reason(self, request: Request, reason: str) -> str:
         if request.blocked:

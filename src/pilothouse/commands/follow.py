@@ -72,7 +72,7 @@ def _console(told: Entry) -> str:
 
 
 def _network(told: Entry) -> str:
-    outcome = told.get("failure") or str(told["status"])
+    outcome = ", ".join(str(part) for part in (told["status"], told.get("failure")) if part)
     if told.get("failure") or told["status"] >= 400:
         outcome = paint(outcome, RED, sys.stdout)
     tail = f" ({told['mocked']})" if told.get("mocked") else ""

@@ -6,6 +6,7 @@ to a person: case, accents, width, invisible characters, letters of other alphab
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
@@ -17,6 +18,7 @@ HEAD_CHARS = 400
 TAIL_CHARS = 200
 MOST_WORDS = 80
 LONGEST_PHRASE = 4
+LONGEST_THAI = 24  # letters
 
 # Phrases, one language a line, separated by commas. `delete_all` is what, together with a word of `delete`, cannot be
 # taken back. A single word that means too much by itself ("order") stands in phrases only.
@@ -38,6 +40,44 @@ _PHRASES: dict[Meaning, str] = {
         betala, köp, beställ, betal, køb, kjøp, bestill, maksa, osta, tilaa
         оплатить, купить, заказать, перевести, оформить заказ, пожертвовать
         satın al, öde, ödeme yap, sipariş ver, havale
+        siparişi tamamla, siparişi onayla, alışverişi tamamla, ödemeyi tamamla, ödemeyi onayla, hemen al, şimdi al,
+        para gönder, para transferi yap, bağış yap
+        realizar pago, confirmar pago, confirmar compra, finalizar pedido, enviar pedido, enviar dinero
+        passer commande, passer la commande, valider la commande, confirmer le paiement, valider le paiement
+        concluir compra, concluir pedido, confirmar pagamento, efetuar pagamento, realizar pagamento, encomendar,
+        fechar pedido, enviar dinheiro, assinar agora
+        conferma acquisto, conferma pagamento, completa acquisto, completa l'acquisto, effettua ordine, invia ordine,
+        effettua pagamento, effettua il pagamento, invia denaro, abbonati ora
+        plaats bestelling, bestelling plaatsen, bestelling bevestigen, bestelling afronden, betaling bevestigen,
+        geld overmaken
+        kup i zapłać, złóż zamówienie, potwierdź zamówienie, potwierdź płatność, potwierdź zakup,
+        zamówienie z obowiązkiem zapłaty, wyślij przelew
+        подтвердить оплату, подтвердить заказ, отправить деньги
+        оплатити, сплатити, заплатити, купити, придбати, замовити, оформити замовлення, підтвердити замовлення,
+        підтвердити оплату, переказати гроші, переказати кошти, надіслати гроші, пожертвувати
+        bayar sekarang, bayar tagihan, beli sekarang, beli langsung, pesan sekarang, buat pesanan, konfirmasi pesanan,
+        konfirmasi pembayaran, lakukan pembayaran, kirim uang, transfer uang, transfer sekarang, donasi sekarang,
+        langganan sekarang
+        thanh toán ngay, xác nhận thanh toán, hoàn tất thanh toán, mua ngay, đặt mua,
+        đặt hàng ngay, xác nhận đặt hàng, xác nhận đơn hàng, hoàn tất đơn hàng, trả tiền ngay, chuyển tiền ngay,
+        xác nhận chuyển tiền, xác nhận chuyển khoản
+        ادفع, ادفع الآن, دفع الآن, الدفع الآن, إتمام الدفع, تأكيد الدفع, إتمام الشراء, تأكيد الشراء, اشتر الآن,
+        اشتري الآن, شراء الآن, الشراء الآن, اطلب الآن, تأكيد الطلب, إتمام الطلب, تحويل الأموال, إرسال الأموال,
+        تحويل المبلغ, تبرع الآن, اشترك الآن
+        שלם עכשיו, שלמו עכשיו, בצע תשלום, ביצוע תשלום, אשר תשלום, אישור תשלום, קנה עכשיו, קנו עכשיו,
+        רכוש עכשיו, הזמן עכשיו, בצע הזמנה, ביצוע הזמנה, שלח הזמנה, אשר הזמנה, העבר כסף, העברת כסף, שלח כסף,
+        תרום עכשיו, תרמו עכשיו
+        پرداخت کنید, پرداخت نهایی, پرداخت وجه, تایید پرداخت, تایید و پرداخت, ثبت سفارش, ثبت نهایی سفارش, تایید سفارش,
+        تکمیل خرید, نهایی کردن خرید, همین حالا بخرید, همین الان بخرید, الان بخرید, انتقال وجه, انتقال پول, ارسال پول,
+        خرید اشتراک
+        ادائیگی کریں, ابھی ادا کریں, ابھی خریدیں, آرڈر کریں, آرڈر دیں, آرڈر کی تصدیق کریں, ادائیگی کی تصدیق کریں,
+        پے کریں, رقم بھیجیں, پیسے بھیجیں, رقم منتقل کریں
+        भुगतान करें, भुगतान कीजिए, भुगतान की पुष्टि करें, पे करें, अभी खरीदें, ऑर्डर करें, ऑर्डर दें,
+        ऑर्डर की पुष्टि करें, पैसे भेजें, पैसे ट्रांसफर करें, राशि भेजें, सदस्यता खरीदें, दान करें
+        পেমেন্ট করুন, পে করুন, পরিশোধ করুন, অর্থ প্রদান করুন, পেমেন্ট নিশ্চিত করুন, এখনই কিনুন, অর্ডার করুন,
+        অর্ডার দিন, অর্ডার নিশ্চিত করুন, টাকা পাঠান, দান করুন
+        ชำระเงิน, จ่ายเงิน, จ่ายเลย, ยืนยันการชำระเงิน, ยืนยันชำระเงิน, ซื้อเลย, ซื้อทันที, ซื้อตอนนี้, สั่งซื้อ,
+        ยืนยันการสั่งซื้อ, ยืนยันคำสั่งซื้อ, โอนเงิน, ยืนยันการโอนเงิน, บริจาคเงิน, บริจาคเลย
         支付, 付款, 购买, 購買, 立即购买, 下单, 提交订单, 转账, 購入,
         注文する, 注文を確定, 支払, 振込, 구매, 결제, 주문하기, 송금
         💳, 💸""",
@@ -58,6 +98,9 @@ _PHRASES: dict[Meaning, str] = {
         radera, ta bort, avsluta, slet, slett, fjern, poista
         удалить, стереть, убрать, отменить подписку, очистить
         sil, kaldır, iptal et
+        видалити, вилучити, стерти, hapus, xóa, usunąć, usunięcie, likwidacja, kasuj
+        حذف, احذف, إزالة, מחק, מחיקת, מחיקה, پاک کردن, پاک کنید, ڈیلیٹ, ہٹائیں, مٹائیں
+        हटाएं, हटाएँ, हटा दें, मिटाएं, मिटाएँ, डिलीट करें, মুছুন, মুছে ফেলুন, মুছে দিন, ডিলিট করুন, ลบ
         删除, 刪除, 移除, 注销, 清空, 取消订阅, 削除, 消去, 退会, 解約, 삭제, 탈퇴, 제거
         🗑, 🚮""",
     "delete_all": """
@@ -73,6 +116,11 @@ _PHRASES: dict[Meaning, str] = {
         cuenta, permanentemente, definitivamente, todo, todos los datos
         account utente, tutto, conta, tudo, definitief, permanent, konto użytkownika, trwale, аккаунт, учётную запись,
         навсегда, hesap, hesabı, kalıcı olarak
+        hesabımı, hesabını, konta, учетная запись
+        акаунт, обліковий запис, назавжди, остаточно, усе, всі, akun, permanen, semua, tài khoản, vĩnh viễn,
+        tất cả, حساب, الحساب, حسابي, حسابك, نهائيا, الكل, חשבון, החשבון, לצמיתות, הכל, حسابم, اکانت, برای همیشه,
+        اکاؤنٹ, کھاتہ, مستقل طور پر, खाता, खाते, अकाउंट, स्थायी रूप से, हमेशा के लिए, सभी, सब कुछ, অ্যাকাউন্ট,
+        একাউন্ট, স্থায়ীভাবে, চিরতরে
         账户, 账号, 帳號, 永久, アカウント, 完全に, 계정, 영구""",
     "send": """
         send, publish, post, share, reply, forward, tweet, broadcast, release, deploy, merge, go live, submit review,
@@ -105,6 +153,12 @@ _PHRASES: dict[Meaning, str] = {
         abbrechen, schließen, nein, zurück, später, annuler, fermer, non, retour, plus tard, cancelar, cerrar, volver
         annulla, chiudi, indietro, fechar, voltar, annuleren, sluiten, nee, terug, anuluj, zamknij, nie, wróć
         avbryt, stäng, nej, отмена, закрыть, нет, назад, iptal, kapat, hayır,
+        vazgeç, geri, não, agora não, no grazie, nie teraz, скасувати, закрити, ні, не зараз, batal, batalkan, tutup,
+        tidak, kembali, nanti, hủy, huỷ, hủy bỏ, đóng, không, quay lại, để sau
+        إلغاء, إلغاء الأمر, إغلاق, لا, رجوع, ليس الآن, لاحقا, ביטול, בטל, סגור, סגירה, לא, חזרה, לא עכשיו
+        لغو, انصراف, بستن, خیر, نه, بازگشت, منسوخ کریں, بند کریں, نہیں, واپس
+        रद्द करें, बंद करें, नहीं, वापस, अभी नहीं, বাতিল, বাতিল করুন, বন্ধ করুন, না, ফিরে যান
+        ยกเลิก, ปิด, ไม่, กลับ, ย้อนกลับ, ไว้ทีหลัง
         取消, 关闭, キャンセル, 閉じる, 취소, 닫기
         ×, ✕, ✖, ✗, ✘, ⨯, ❌""",
     "checkout": """
@@ -128,12 +182,47 @@ _PHRASES: dict[Meaning, str] = {
         codice di verifica, verificatiecode, kod weryfikacyjny, код подтверждения, 验证码, 認証コード, 인증번호""",
 }  # fmt: skip
 
+# What ends an account, in words that say nothing of the kind by themselves: `delete` and `delete_all` at once.
+_ENDS_ACCOUNT = """
+    eliminar perfil, excluir perfil, elimina profilo, supprimer le profil, supprimer mon profil, usuń profil,
+    profil löschen, profili sil, удалить профиль, видалити профіль
+    encerrar conta, encerrar a conta, encerrar minha conta, fechar conta, fechar a conta, fechar minha conta,
+    cancelar conta, cancelar minha conta, eliminar conta, apagar conta
+    chiudi account, chiudi l'account, chiudi il conto, chiudi conto, chiudere l'account, elimina il conto
+    account sluiten, account opheffen, account beëindigen, rekening sluiten, rekening opheffen
+    zamknij konto, zamknij moje konto, zlikwiduj konto, zamknięcie konta
+    hesabı kapat, hesabımı kapat, hesabını kapat
+    закрыть аккаунт, закрыть счёт, закрыть учётную запись, закрити рахунок, закрити акаунт, закрити обліковий запис
+    tutup akun, tutup rekening, nonaktifkan akun, đóng tài khoản, hủy tài khoản, huỷ tài khoản, khóa tài khoản
+    إغلاق الحساب, إغلاق حسابي, إلغاء الحساب, إلغاء حسابي, تعطيل الحساب
+    סגור חשבון, סגור את החשבון, סגירת חשבון, סגירת החשבון, הסר חשבון, ביטול חשבון
+    بستن حساب, بستن حساب کاربری, اکاؤنٹ بند کریں, اکاؤنٹ ختم کریں, اکاؤنٹ حذف کریں, کھاتہ بند کریں
+    खाता बंद करें, अकाउंट बंद करें, অ্যাকাউন্ট বন্ধ করুন, একাউন্ট বন্ধ করুন
+    ลบบัญชี, ลบโปรไฟล์, ลบถาวร, ลบทั้งหมด, ลบข้อมูลทั้งหมด, ปิดบัญชี, ยกเลิกบัญชี, ยืนยันการลบบัญชี"""
+
+# Words that stand in other names, too ("payment methods", "unpaid"): they say it only where they are the whole name,
+# beside an amount at most.
+_WHOLE = """
+    beli, bayar, thanh toán, mua, mua hàng, đặt hàng, chuyển tiền, chuyển khoản, trả tiền, ซื้อ,
+    دفع, شراء, اشتر, اشتري, שלם, שלמו, לרכישה, קנה, קנו, پرداخت, خرید, بخرید, خریدیں, ادا کریں,
+    खरीदें, কিনুন, opłać"""
+_CURRENCIES_WRITTEN = "rp idr vnd vnđ đ inr rs bdt irr ils sar aed egp thb บาท ريال تومان روپے রূপী টাকা eur usd"
+
 # Letters of other alphabets that are drawn like Latin ones.
 _LOOKALIKES = str.maketrans(
     "аеорсухіјѕԁԛԝһӏкмтвнгɡαβεικνορτυχωʟɩոսցԍօ",
     "aeopcyxijsdqwhlkmtbhrgabeiknoptuxwlinuggo",
 )
-_WORD = re.compile(r"[^\W_]+")
+# Vowels of Indian scripts and of Thai are signs on letters: Python counts them among neither letters nor digits.
+_VOWEL_SIGNS = "\u0900-\u0963\u0970-\u0e3a\u0e47-\u0e4e"
+_WORD = re.compile(rf"(?:[^\W_]|[{_VOWEL_SIGNS}])+")
+_VOWEL = re.compile(f"[{_VOWEL_SIGNS}]")
+_THAI = re.compile("[\u0e00-\u0e3a\u0e40-\u0e7f]+")
+# Arabic letters that Persian and Urdu keyboards write differently, a line that only lengthens a word, a candrabindu,
+# and a dotless i: small letters make a dotted one of Turkish's dotless capital.
+_SAME_LETTERS = str.maketrans(
+    "\u064a\u0649\u0643\u06c1\u0629\u0901\u0981ı", "\u06cc\u06cc\u06a9\u0647\u0647\u0902\u0982i", "\u0640"
+)
 _SIGN = re.compile("[\u1100-\u11ff\u3040-\u9fff\uac00-\ud7af]")
 _DOING: frozenset[Meaning] = frozenset({"pay", "delete", "send", "permit"})
 # "Bid $100", "Send 0.5 BTC": a verb that means little by itself, and money after it.
@@ -159,7 +248,19 @@ def folded(text: str, *, humps: bool = False) -> str:
     text = unicodedata.normalize("NFKC", clean(bounded(text)))
     text = _CAMEL.sub(" ", text) if humps else text
     apart = unicodedata.normalize("NFD", text.casefold())
-    return "".join(letter for letter in apart if unicodedata.category(letter) != "Mn")
+    if apart.isascii():
+        return apart
+    plain = "".join(
+        letter for letter, before in zip(apart, " " + apart, strict=False) if not _is_accent(letter, before)
+    )
+    return plain.translate(_SAME_LETTERS)
+
+
+def _is_accent(letter: str, before: str) -> bool:
+    """Not a vowel sign among its own letters: without them, words of Hindi or Thai could not be told apart."""
+    if unicodedata.category(letter) != "Mn":
+        return False
+    return bool(unicodedata.combining(letter)) or not (_VOWEL.match(letter) and _VOWEL.match(before))
 
 
 def meanings(text: str) -> frozenset[Meaning]:
@@ -172,6 +273,8 @@ def _meanings(text: str) -> frozenset[Meaning]:
     plain = folded(text)
     phrases = _grams(plain) | _grams(folded(text, humps=True))
     found: set[Meaning] = {meaning for phrase in phrases for meaning in _MEANINGS.get(phrase, ())}
+    if _without_amount(plain) in _PAYS_ALONE:
+        found.add("pay")
     if not plain.isascii():
         found |= {meaning for sign, meaning in _SIGNS if sign in plain}
     if _MONEY.search(plain):
@@ -198,6 +301,11 @@ def _words_of(plain: str) -> str:
     return " ".join(_WORD.findall(plain))
 
 
+def _without_amount(plain: str) -> str:
+    words = _WORD.findall(plain)
+    return " ".join(one for one in words if one not in _CURRENCIES and not any(sign.isdigit() for sign in one))
+
+
 def _grams(plain: str) -> set[str]:
     words = _WORD.findall(plain)[:MOST_WORDS]
     looks = [word.translate(_LOOKALIKES) for word in words]
@@ -206,7 +314,16 @@ def _grams(plain: str) -> set[str]:
         for one in (line, _joined(line)):
             for length in range(1, LONGEST_PHRASE + 1):
                 found.update(" ".join(one[at : at + length]) for at in range(len(one) - length + 1))
+    for word in words:
+        found.update(_beginnings(word))
     return found
+
+
+def _beginnings(word: str) -> Iterator[str]:
+    """Thai sets no blanks between words. What such a run begins with counts: a verb does on a button, while "ways to
+    pay" has it in its middle."""
+    if run := _THAI.match(word):
+        yield from (run[0][:length] for length in range(1, min(len(run[0]), LONGEST_THAI) + 1))
 
 
 def _joined(words: list[str]) -> list[str]:
@@ -228,13 +345,18 @@ def _tables() -> tuple[dict[str, set[Meaning]], list[tuple[str, Meaning]]]:
     phrases: dict[str, set[Meaning]] = {}
     signs: list[tuple[str, Meaning]] = []
     for meaning, text in _PHRASES.items():
-        for phrase in re.split(r"[,\n]", text):
-            plain = folded(phrase).strip()
-            if plain and (is_wordless(plain) or _is_sign(plain)):
+        for plain in _listed(text):
+            if is_wordless(plain) or _is_sign(plain):
                 signs.append((plain, meaning))
-            elif plain:
+            else:
                 phrases.setdefault(_words_of(plain), set()).add(meaning)
+    for plain in _listed(_ENDS_ACCOUNT):
+        phrases.setdefault(_words_of(plain), set()).update(("delete", "delete_all"))
     return phrases, signs
+
+
+def _listed(text: str) -> list[str]:
+    return [plain for phrase in re.split(r"[,\n]", text) if (plain := folded(phrase).strip())]
 
 
 def _is_sign(plain: str) -> bool:
@@ -242,3 +364,5 @@ def _is_sign(plain: str) -> bool:
 
 
 _MEANINGS, _SIGNS = _tables()
+_CURRENCIES = frozenset(folded(_CURRENCIES_WRITTEN).split())
+_PAYS_ALONE = {_words_of(plain) for plain in _listed(_WHOLE)}

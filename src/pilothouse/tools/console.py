@@ -41,11 +41,12 @@ async def get_console_logs(
     """Console lines and exceptions of the tab."""
     fits = choice(level, pattern, tab.terms.redact_text)
     found = [line for line in tab.console.lines() if newer(line.number, line.time_ms, since) and fits(line)]
+    last = tab.console.last_number
     shown = folded(found)[-limit:]
-    text = f"{sum(count for _, count in shown)} of {len(found)} lines" if found else "no lines"
+    text = f"{sum(count for _, count in shown)} of {len(found)} lines, next: {last}" if found else "no lines"
     if tab.console.forgotten:
         text += f"; {counted(tab.console.forgotten, 'older one')} could not be kept"
-    data = Logs([_data(line, count) for line, count in shown], tab.console.last_number, len(found))
+    data = Logs([_data(line, count) for line, count in shown], last, len(found))
     return Result(text, data, page="\n".join(_printed(line, count) for line, count in shown))
 
 

@@ -67,9 +67,10 @@ async def get_network_log(
     """Requests of the tab."""
     fits = choice(url_pattern, method, type, (status_min, status_max), tab.terms.redact_text)
     found = [one for one in tab.network.requests() if newer(one.number, one.started_ms, since) and fits(one)]
+    last = tab.network.last_number
     shown = found[-limit:]
-    text = f"{len(shown)} of {len(found)} requests" if found else "no requests"
-    data = Log([brief(one) for one in shown], tab.network.last_number, len(found))
+    text = f"{len(shown)} of {len(found)} requests, next: {last}" if found else "no requests"
+    data = Log([brief(one) for one in shown], last, len(found))
     return Result(text, data, page="\n".join(_line(one) for one in shown))
 
 
@@ -241,7 +242,7 @@ def _cut(text: str, max_bytes: int) -> str:
 
 
 def _line(one: Request) -> str:
-    outcome = one.failure or (str(one.status) if one.status else "pending")
+    outcome = ", ".join(part for part in (str(one.status or ""), one.failure) if part) or "pending"
     tail = f" -> {one.redirected_to}" if one.redirected_to else f" ({one.mocked})" if one.mocked else ""
     return f"{one.id} {one.method} {one.url[:200]} {outcome} {one.type} {_course(one)}{tail}"
 

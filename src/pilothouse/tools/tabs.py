@@ -29,6 +29,10 @@ class One(Showing, omit_defaults=True):
     title: str = ""
 
 
+class Closed(msgspec.Struct):
+    tab: str
+
+
 def _place(one: Tab | way.Arrival) -> str:
     if isinstance(one, Tab) and (why := unreached.why(one)):
         return f"{plain_url(one.url)}, which could not be loaded: {why}"
@@ -116,14 +120,14 @@ async def _theirs(session: Session, args: Any) -> list[str]:
 
 
 @tool(Access.VISIT, core=True, grave=_is_persons, places=_theirs, example={})
-async def close_tab(session: Session, tab: str = "") -> Result[One]:
+async def close_tab(session: Session, tab: str = "") -> Result[Closed]:
     """Close a tab (default: the current one)."""
     chosen = await session.tab(tab)
     await session.close_tab(chosen)
     if not chosen.closed:  # it asks whether it may be
         chosen.check_dialog()
     current = session.current.name if session.current else "no tab"
-    return Result(f"closed {chosen.name}; {current} is {'current' if session.tabs else 'left'}", One(chosen.name))
+    return Result(f"closed {chosen.name}; {current} is {'current' if session.tabs else 'left'}", Closed(chosen.name))
 
 
 @tool(Access.READ, live=False, example={"timeout_ms": 1000})

@@ -228,6 +228,14 @@ ph.put = (n, value) => {
   return { value: now, changed: value !== "" && !same };
 };
 
+// A select that nobody sees, though it is there: a widget shows something of its own in its place.
+function isTucked(el) {
+  const box = rectOf(el), style = getComputedStyle(el);
+  return box.width <= 2 || box.height <= 2 || attr(el, "aria-hidden") === "true" ||
+    !checkVisible(el, { opacityProperty: true }) ||
+    /^rect\(([01]px,? ?){4}\)$/.test(style.clip) || /^inset\((5\d|100)%/.test(style.clipPath);
+}
+
 // Choose by value or label; every wanted option has to exist.
 ph.choose = (n, wanted) => {
   const el = refs.get(n);
@@ -235,6 +243,7 @@ ph.choose = (n, wanted) => {
   const options = [...optionsOf(el)];
   const labels = options.map((one) => optionText(one));
   if (!multipleOf(el) && wanted.length !== 1) return { fail: "single" };
+  const tucked = isTucked(el);   // before the page has heard of the choice
   const chosen = [];
   for (const want of wanted) {
     const text = clean(String(want));
@@ -252,7 +261,7 @@ ph.choose = (n, wanted) => {
     else if (chosen[0] === index) setOptionOn(one, true);
   });
   if (options.some((one, index) => optionOnOf(one) !== before[index])) announce(el, "input", "change");
-  return { values: [...pickedOf(el)].map((one) => optionText(one)) };
+  return { values: [...pickedOf(el)].map((one) => optionText(one)), tucked };
 };
 
 // What the field holds now, for the result: pages may format, cut or refuse what was typed.

@@ -155,3 +155,13 @@ async def test_a_field_that_is_not_valid_is_told_by_its_hint(agent: Agent, site:
 async def test_a_hint_ends_where_it_ends(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.inline("<input id='a> and \"now\" do&#10;this'>"))
     assert await agent.text("click", target="input") == r"clicked textbox <a and \"now\" do this>"
+
+
+async def test_a_page_that_came_again_at_its_address_is_told(agent: Agent, site: PageServer) -> None:
+    """Nothing else would say that all refs are dead."""
+    await agent.call(
+        "navigate", url=site.inline("<button onclick='location.reload()'>Save</button><button>Other</button>")
+    )
+    assert await agent.text("click", target="text=Other") == 'clicked button "Other"'
+    assert "the page was loaded again: its refs are new" in await agent.text("click", target="text=Save")
+    assert await agent.text("click", target="text=Other") == 'clicked button "Other"'

@@ -65,6 +65,8 @@ async def acted(tab: Tab, done: str, note: str = "", want: Want = None, *, sends
     notes = [note] if note else []
     if mark and mark.landed:
         notes.append(f"but the press landed on {mark.landed}, which came under the pointer meanwhile")
+    if mark and tab.document is not mark.document and tab.url == tab.told_url:
+        notes.append("the page was loaded again: its refs are new")
     if data.status:
         notes.append(f"the server answered {data.status}")
     if asked := _still_open(tab, mark):

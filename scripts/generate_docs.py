@@ -162,6 +162,7 @@ def _index(tools: list[Tool]) -> str:
         "- `session` and `tab` may be left out: they mean your own session and its current tab. The first call opens",
         "  a session by itself and says its handle. Over HTTP in the newer generation of MCP (2026-07-28), and over",
         "  REST, it is the session of your key: clients that share a key share it, unless each opens one and names it.",
+        "  A current tab that closes itself leaves none current: the next call is told so, and which ones there are.",
         "- `target` names an element: a ref from a snapshot (`e12`), a CSS selector, `text=Save`, `label=Name`,",
         '  `role=button[name="Save"]`, or a list of alternatives, of which the first that is there is used. `:focus`',
         "  is what has the focus. Who acts by a text, a label or a role that several elements have gets them listed",

@@ -448,6 +448,8 @@ def test_a_small_change_of_a_long_page_is_a_small_difference() -> None:
         ('button "Go to e3" e4 -> /s1/e5', "e4"),
         ("img <e3>", ""),
         ('"e9"', ""),
+        ('link "LED bulbs" -> /shop/e27-bulbs', ""),
+        ("combobox <size> options(e1 | e2 | e12) e7", "e7"),
     ],
 )
 def test_no_text_of_the_page_is_taken_for_a_ref(line: str, ref: str) -> None:

@@ -152,6 +152,7 @@ async def test_lines_in_an_editor_stand_in_order(agent: Agent, site: PageServer,
 
 
 MOVING = {
+    "to another field, and asks a server": "if (this.value.length === 4) { fetch('/slow?ms=80'); other.focus() }",
     "to another field": "if (this.value.length === 4) other.focus()",
     "to nowhere": "this.blur()",
     "by drawing it anew": "const one = this.cloneNode(); this.replaceWith(one); one.focus()",
@@ -188,6 +189,24 @@ async def test_a_field_that_is_drawn_anew_with_each_input(agent: Agent, site: Pa
     assert "not typed" not in said
     assert (await agent.js("q")).lower() == "ada lovelace"
     assert ("ADA LOVELACE" in said) == (how == "with capitals")
+
+
+@promise("A09")
+async def test_the_next_step_of_a_form_gets_no_key(agent: Agent, site: PageServer) -> None:
+    page = """<div id=app><input name=code></div><script>const field = () => app.firstChild;
+        field().oninput = () => { app.innerHTML = '<input name=code>'; field().focus(); }</script>"""
+    await agent.call("navigate", url=site.inline(page))
+    assert "was not typed" in await agent.text("type_text", target="input", text="1234")
+    assert await agent.js("app.firstChild.value") == ""
+
+
+@promise("A09", "A19")
+async def test_a_dialog_between_a_text_and_its_last_key(agent: Agent, site: PageServer) -> None:
+    page = """<input id=one oninput="if (!window.said) { said = 1; alert('Mind'); other.focus() }"><input id=other>"""
+    await agent.call("navigate", url=site.inline(page))
+    assert "may not have been typed" in await agent.text("type_text", target="#one", text="1234")
+    await agent.call("handle_dialog", accept=True)
+    assert await agent.js("other.value") == ""
 
 
 @promise("A09")

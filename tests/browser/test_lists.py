@@ -164,6 +164,14 @@ async def test_a_list_of_one_takes_one(agent: Agent, site: PageServer) -> None:
     assert await agent.js("[chosen().join(), list.hidden]") == ["", True]
 
 
+async def test_an_option_in_an_option_is_one(agent: Agent, site: PageServer) -> None:
+    page = """<button id=field aria-haspopup=menu aria-expanded=false onclick="list.hidden = false">More</button><ul id=list
+        role=menu hidden><li role=menuitem><a role=menuitem tabindex=0 onclick="window.hit = 1">Copy</a></li></ul>"""
+    await agent.call("navigate", url=site.inline(page))
+    await agent.call("select_option", target="#field", values=["Copy"])
+    assert await agent.js("hit") == 1
+
+
 @promise("C08")
 async def test_two_options_of_one_name(agent: Agent, site: PageServer) -> None:
     people = "<li role=option data-value={}>John Smith</li>"

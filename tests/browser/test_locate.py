@@ -1,6 +1,7 @@
 """Targets: refs, CSS, text, roles, XPath, alternatives."""
 
 import re
+import time
 from typing import Any
 
 import pytest
@@ -369,6 +370,51 @@ async def test_of_a_list_that_listens_for_its_items_the_words_are_pressed(
         assert f'"{name}"' in said
     assert await agent.js("hits") == ["Erase", "Copy", "Archive"]
     assert await agent.text("get_page_text", target="text=Copy") != await agent.text("get_page_text", target="#m")
+
+
+MODAL = """<div id=modal><div><h5>Delete</h5></div><div>Really?</div><div><button>Delete</button></div></div>
+    <script>window.hits = []; modal.addEventListener('mousedown', (event) => hits.push(event.target.localName))</script>"""
+
+
+@promise("C06")
+async def test_a_button_comes_before_words_in_what_listens(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(MODAL))
+    assert await agent.text("click", target="text=Delete") == 'clicked button "Delete"'
+    assert await agent.js("hits") == ["button"]
+
+
+@promise("C06", "A08")
+async def test_a_word_beside_a_longer_one_is_found(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<table><tr><td>Name <button>Rename</button></td></tr></table>"))
+    assert "Rename" in await agent.text("get_page_text", target="text=Name")
+    await fails(agent, "timeout", "wait_for", gone="text=Name", timeout_ms=300)
+    await agent.call("wait_for", target="text=Name")
+
+
+@promise("C06", "A21")
+@pytest.mark.parametrize(
+    "style",
+    ["visibility: hidden", "opacity: 0", "position: absolute; left: -9999px", "width: 1px; height: 1px", "dialog"],
+)
+async def test_frames_that_nobody_sees_are_no_choice(agent: Agent, site: PageServer, style: str) -> None:
+    inner = "<button onclick='top.hit = 1'>Log in</button>"
+    front = "<button onclick='hit = 2'>Log in</button>"
+    if style == "dialog":
+        front = f"<dialog id=d>{front}</dialog><script>d.showModal()</script>"
+    await agent.call("navigate", url=site.inline(f'{front}<iframe style="{style}" srcdoc="{inner}"></iframe>'))
+    await agent.call("click", target="text=Log in")
+    assert await agent.js("hit") == 2
+
+
+@promise("C06", "A06")
+async def test_a_busy_frame_does_not_keep_the_page_from_being_used(agent: Agent, site: PageServer) -> None:
+    busy = f"{site.other_origin}/inline?body=<p>Busy<script>onload = () => {{ while (1); }}</script>"
+    await agent.call("navigate", url=site.inline("<button>Save</button>"))
+    await agent.js(f"const f = document.createElement('iframe'); f.src = `{busy}`; document.body.append(f)")
+    await agent.call("wait_for", function="frames.length")
+    began = time.monotonic()
+    assert await agent.text("click", target="text=Save") == 'clicked button "Save"'
+    assert time.monotonic() - began < 5
 
 
 @promise("C06")

@@ -180,7 +180,7 @@ async def test_the_sweep_outlives_a_session_it_cannot_close(
 @promise("C10")
 async def test_an_old_popup_is_not_the_next_tab(sessions: Sessions, pool: FakePool) -> None:
     session = await sessions.open(OWNER, Options())
-    first, second = (SimpleNamespace(opener="T0", name="", target_id=n) for n in ("T1", "T2"))
+    first, second = (SimpleNamespace(opener="T0", name="", target_id=n, expect_page=list) for n in ("T1", "T2"))
     session.opened(first)  # type: ignore[arg-type]
     session._popups["t1"] -= 2 * session_module.POPUP_FRESH_S  # as if it had been opened that long ago
     session.opened(second)  # type: ignore[arg-type]

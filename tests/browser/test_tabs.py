@@ -138,6 +138,12 @@ async def test_a_current_tab_that_closes_itself_leaves_none_current(agent: Agent
     await fails(agent, "tab_closed", "evaluate_js", expression="1")
     await agent.call("switch_tab", tab="t1")
     assert await agent.js("document.title") == "Popups"
+    await agent.call("click", target="text=Open window")
+    await agent.call("switch_tab", tab="t4")
+    await close_itself(agent)
+    await agent.call("close_tab", tab="t1")
+    failure = await fails(agent, "not_found", "get_page_state")
+    assert failure.suggestions == ["open one with new_tab"]
 
 
 @promise("B07")

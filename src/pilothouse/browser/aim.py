@@ -15,8 +15,9 @@ import msgspec
 
 from pilothouse.browser import keys
 from pilothouse.browser.frames import Frame
-from pilothouse.browser.input import CHECK_TIMEOUT_S, MOMENT_S, node_in, owner_in, raise_if_unfit
+from pilothouse.browser.input import CHECK_TIMEOUT_S, MOMENT_S, raise_if_unfit
 from pilothouse.browser.locate import Element, Spot, find
+from pilothouse.browser.owners import node_in, owner_in
 from pilothouse.browser.settle import Ahead, turn_ahead
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import World, WorldGone

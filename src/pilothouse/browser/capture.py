@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.browser.input import owner_in, raise_if_unfit
+from pilothouse.browser.input import raise_if_unfit
 from pilothouse.browser.locate import Element, find
+from pilothouse.browser.owners import owner_in
 from pilothouse.browser.tab import Tab
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure

@@ -23,7 +23,8 @@ GONE_CHARS = 100
 GONE_SHOWN = 6  # lines in a row; of more, the first and the last
 NEIGHBOUR = 5  # tokens that a line may cost more than its count: it tells the place better
 LEGEND = "(> stood elsewhere before)"
-_PAGES_OWN = re.compile(r'"(?:[^"\\]|\\.)*"| <[^<>]*>')  # what a page says, and what is said of its make
+# What a page says: in quotes, of its make, in its lists, and where its links lead.
+_PAGES_OWN = re.compile(r'"(?:[^"\\]|\\.)*"| <[^<>]*>| options\(.*?\)(?= |$)| -> \S+')
 _REF = re.compile(r"\be[1-9]\d*\b")
 _ROLE = re.compile(r"[\w-]+|\W")
 

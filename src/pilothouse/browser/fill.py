@@ -77,11 +77,13 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
     await settle(tab, mark, ahead=ahead)
     if field["kind"] == "text" and not tab.hindrance():
         now = mark.field or await hand.told_after(element.world, "typed", field["ref"], otherwise=_GONE)
-        if now.get("kept"):  # the page had moved the focus on
+        if mark.kept or now.get("kept"):  # the page had moved the focus on
             notes.append(await _end(tab, element, field, keys.parted(value)[1]))
             await settle(tab, mark)
             now = await hand.told_after(element.world, "value", field["ref"], otherwise=_GONE)
         notes.append(_difference(now, value[:1] if _is_one_of_a_row(field, value) else value, clear))
+    elif field.get("guarded") and mark.field is None and tab.dialog:
+        notes.append("the dialog came before its last character, which may not have been typed")
     return Filled(field["role"], field["name"], "; ".join(note for note in notes if note), field["hint"])
 
 
@@ -164,7 +166,8 @@ async def _type(tab: Tab, element: Element, field: dict[str, Any], value: str, c
         if clear:
             await hand.stroke(tab, keys.strokes("Delete"))
         return ""
-    if field.get("isPart") or len(value) > field.get("longest", len(value)):  # there is no room for a last key
+    # No last key where there is no room for it, or in a part of an editor, whose end is not where the text's is.
+    if field.get("isPart") or len(value) > field.get("longest", len(value)):
         await hand.write(tab, value)
         return ""
     text, key = keys.parted(value)

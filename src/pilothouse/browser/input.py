@@ -15,6 +15,7 @@ from pilothouse.browser import keys
 from pilothouse.browser.again import judge_again
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.locate import HELD, Element, Hold, stale
+from pilothouse.browser.owners import owner_in
 from pilothouse.browser.settle import Ahead, Mark, settle, turn_ahead
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import World, WorldGone
@@ -300,20 +301,3 @@ async def _on_channel(tab: Tab, element: Element, x: float, y: float, *, free: b
             settled = tab.frames.is_root(parent)
         frame = parent
     return at, (x, y)
-
-
-async def owner_in(tab: Tab, frame: Frame, parent: Frame) -> int:
-    """The local ref, in the parent's world, of the element that holds a frame."""
-    world = await tab.frames.ready(parent, CHECK_TIMEOUT_S)
-    if frame.owner and frame.owner[0] == world.uid:
-        return frame.owner[1]
-    node = await parent.channel.send("DOM.getFrameOwner", frameId=frame.id)
-    local: int = await world.call_with("refOf", await node_in(world, node["backendNodeId"]))
-    frame.owner = (world.uid, local)
-    return local
-
-
-async def node_in(world: World, node: int) -> str:
-    """What the browser calls by a number of its own, as an object of the world."""
-    found = await world.channel.send("DOM.resolveNode", backendNodeId=node, executionContextId=world.context_id)
-    return found["object"]["objectId"]

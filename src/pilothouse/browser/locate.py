@@ -11,15 +11,18 @@ import msgspec
 
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.guesses import honest
+from pilothouse.browser.owners import owner_in
 from pilothouse.browser.refs import is_ref
 from pilothouse.browser.settle import Ahead
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.unseen import open_roots
 from pilothouse.browser.world import World, WorldGone
+from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
 from pilothouse.result import quoted
 
 LOCATE_TIMEOUT_S = 10.0
+BUSY_S = 1.0
 _BY_MEANING = ("text=", "label=", "role=")
 
 
@@ -136,15 +139,50 @@ async def _by_query(tab: Tab, query: str, *, one: bool) -> Element:
 
 
 async def _the_one(tab: Tab, frames: list[Frame], query: str) -> Element | None:
-    """What is called so in several frames is as ambiguous as it is in one."""
-    asked = await asyncio.gather(*(_in_frame(tab, frame, query, one=True) for frame in frames))
-    found = [one for one in asked if one]
-    if found and tab.here is not tab.frames.main and found[0].element.frame is tab.here:
-        return found[0].element  # the caller has said which frame is meant
-    if len(seen := [one for one in found if one.seen]) > 1:
+    """What is called so in several frames is as ambiguous as it is in one. Where the caller's own frame has it, others
+    are waited for a moment only: one that is busy must not keep the page from being used."""
+    here, *others = frames
+    asked = [asyncio.ensure_future(_glimpsed(tab, frame, query)) for frame in others]
+    try:
+        first = await _in_frame(tab, here, query, one=True)
+        if first and here is not tab.frames.main:
+            return first.element  # the caller has said which frame is meant
+        if asked:
+            await asyncio.wait(asked, timeout=BUSY_S if first else LOCATE_TIMEOUT_S)
+        found = [one for one in (first, *(task.result() for task in asked if task.done())) if one]
+    finally:
+        for task in asked:
+            task.cancel()
+    seen = [one for one in found if one.seen]
+    if len(seen) > 1:
+        seen = [one for one in seen if await _is_shown(tab, one.element.frame)] or seen[:1]
+    if len(seen) > 1:
         lines = [f"{_shown_line(tab, one)} in the frame {quoted(one.element.frame.url, 100)}" for one in seen]
         raise _ambiguous(query, len(seen), [line for line in lines if tab.terms.redact_registered(line) == line])
     return (seen or found)[0].element if found else None
+
+
+async def _glimpsed(tab: Tab, frame: Frame, query: str) -> "_Found | None":
+    try:
+        return await _in_frame(tab, frame, query, one=True)
+    except Failure as failure:
+        if failure.code in ("ambiguous", "bad_request"):
+            raise
+        return None  # it is busy, or gone
+
+
+async def _is_shown(tab: Tab, frame: Frame) -> bool:
+    """Whether a person sees what holds the frame; of that its own world knows nothing."""
+    try:
+        while parent := tab.frames.get(frame.parent):
+            owner = await owner_in(tab, frame, parent)
+            world = await tab.frames.ready(parent, BUSY_S)
+            if not await world.call("showsFrame", owner, timeout=BUSY_S):
+                return False
+            frame = parent
+    except (Failure, ProtocolError, WorldGone):
+        return False
+    return True
 
 
 async def reveal(frame: Frame) -> bool:
@@ -168,8 +206,18 @@ class _Found(msgspec.Struct, frozen=True):
     seen: dict[str, Any] | None
 
 
+async def _world_of(tab: Tab, frame: Frame) -> World | None:
+    """Ours, of a frame whose document is there; it may not have been made yet."""
+    if frame.world or not frame.page_context:
+        return frame.world
+    try:
+        return await tab.frames.ready(frame, BUSY_S)
+    except (Failure, WorldGone):
+        return None
+
+
 async def _in_frame(tab: Tab, frame: Frame, query: str, *, one: bool) -> _Found | None:
-    world = frame.world
+    world = await _world_of(tab, frame)
     if world is None:
         return None
     try:

@@ -7,8 +7,8 @@ import asyncio
 
 from pilothouse.browser import unreached, viewer
 from pilothouse.browser.frames import Frame
-from pilothouse.browser.input import owner_in
 from pilothouse.browser.locate import optional_scope, stale
+from pilothouse.browser.owners import owner_in
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import WorldGone
 from pilothouse.cdp.connection import ProtocolError

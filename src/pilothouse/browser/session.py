@@ -19,7 +19,6 @@ from pilothouse.browser.files import Folder
 from pilothouse.browser.intercept import Rules
 from pilothouse.browser.pause import Pause
 from pilothouse.browser.refs import Numbers
-from pilothouse.browser.settle import Mark
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stream import Line, Stream, Wanted
 from pilothouse.browser.tab import Tab, taken
@@ -188,7 +187,7 @@ class Session:
                 raise self._no_tab(f"there is no tab {name[:40]!r} in this session")
             await self.context.wake(found)
             return found
-        if self.current is None and self._lost and not (opens and self._is_told):
+        if self.current is None and self._lost and self._tabs and not (opens and self._is_told):
             self._is_told = True
             raise self._lost()
         if opens and (self.current is None or self.current.closed):
@@ -274,7 +273,7 @@ class Session:
         if len(self._tabs) > self._terms.max_tabs:
             self._turn_away(tab)
             return
-        tab.mark = Mark(tab, tab.frames.main)  # who uses it first waits for the page that it was opened for
+        tab.expect_page()
         opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
         by = opener.name if opener else "a tab that is closed now"
         self.watch.add("tab_opened", tab.name, f"{tab.name} opened by {by}")
@@ -313,7 +312,7 @@ class Session:
         words, is_asked_for = f"{tab.name} closed", tab in self._dismissed
         if self.current is tab and heir and not is_asked_for:
             words += f"; none is current until switch_tab says which, such as {heir.name}"
-            self._lose(functools.partial(_gone, tab.name, heir.name))
+            self._lose(functools.partial(self._gone, tab.name, heir.name))
         elif self.current is tab:
             self.current, self._lost = heir, None
         if not is_asked_for:
@@ -322,6 +321,12 @@ class Session:
     def _lose(self, why: Callable[[], Failure]) -> None:
         """What was meant for it must not happen in another tab: none is current until somebody says which."""
         self.current, self._lost, self._is_told = None, why, False
+
+    def _gone(self, name: str, heir: str) -> Failure:
+        """The current tab closed, and nobody of ours asked for it."""
+        other = heir if heir in self._tabs else self.tabs[-1].name
+        steps = [f"switch_tab {other}, or name it: tab={other}", "list_tabs shows what is open"]
+        return Failure("tab_closed", f"{name}, the current tab, has closed", suggestions=steps)
 
     def _withdraw(self, tab: Tab) -> None:
         self.watch.add("browser", tab.name, tab.withdrawn)
@@ -361,9 +366,3 @@ class Session:
     def _no_tab(self, message: str) -> Failure:
         hint = "list_tabs shows what is open" if self._tabs else "open one with new_tab"
         return Failure("not_found", message, details={"tabs": [tab.name for tab in self.tabs]}, suggestions=[hint])
-
-
-def _gone(name: str, heir: str) -> Failure:
-    """The current tab closed, and nobody of ours asked for it."""
-    steps = [f"switch_tab {heir}, or name it: tab={heir}", "list_tabs shows what is open"]
-    return Failure("tab_closed", f"{name}, the current tab, has closed", suggestions=steps)

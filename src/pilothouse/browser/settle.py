@@ -45,6 +45,7 @@ class Mark:
         self.refused: list[dict[str, str]] = []  # fields that kept the browser from sending a form
         self.landed = ""  # what a press has hit instead of what it was aimed at
         self.field: dict[str, Any] | None = None  # what has come of a text in it, if it was told just now
+        self.kept = False  # from what else had the focus by then: the last key of a text
         self.active: dict[str, str] | None = None  # what the focused list says is active in it, if that is new
         tab.route.strayed_at = 0.0  # where the tab went before is not this action's doing
 
@@ -213,6 +214,7 @@ def _heard(mark: Mark, told: dict[str, Any]) -> int:
     mark.active = told["active"] or mark.active
     mark.landed = told["landed"] or mark.landed
     mark.field = told.get("field")
+    mark.kept = mark.kept or bool(mark.field and mark.field["kept"])
     return told["changes"]
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from pilothouse.browser.input import owner_in
 from pilothouse.browser.locate import Element
+from pilothouse.browser.owners import owner_in
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import WorldGone
 from pilothouse.cdp.connection import ProtocolError

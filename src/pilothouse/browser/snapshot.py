@@ -18,9 +18,9 @@ from pilothouse.browser.difference import Difference, gone_outside, too_much
 from pilothouse.browser.document import Base, Place, Seen
 from pilothouse.browser.excerpt import Long, is_long, read
 from pilothouse.browser.frames import Frame
-from pilothouse.browser.input import owner_in
 from pilothouse.browser.listeners import tell_listeners, told_ahead
 from pilothouse.browser.locate import optional_scope, stale
+from pilothouse.browser.owners import owner_in
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.unseen import open_roots
 from pilothouse.browser.whereabouts import Look, News, known, remember, settle

@@ -196,6 +196,10 @@ class Tab:
 
     # Being ready
 
+    def expect_page(self) -> None:
+        """It was opened for a page: who uses it first waits for that."""
+        self.mark = settle.Mark(self, self.frames.main)
+
     async def ready(self, timeout: float = 30.0, *, revives: bool = False) -> None:
         """Wait out what the last action may still start; refuse when the page cannot answer. Who `revives` a crashed
         one goes on at once: nothing of what it was doing is left."""

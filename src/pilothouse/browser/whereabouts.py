@@ -13,7 +13,7 @@ import msgspec
 from pilothouse.browser.difference import Difference, first_ref, refs_in
 from pilothouse.browser.document import Base, Key, Place
 from pilothouse.browser.frames import Frame
-from pilothouse.browser.input import owner_in
+from pilothouse.browser.owners import owner_in
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import WorldGone
 from pilothouse.cdp.connection import ProtocolError

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from pilothouse.browser import frames as rooms
-from pilothouse.browser.input import owner_in
 from pilothouse.browser.locate import find
+from pilothouse.browser.owners import owner_in
 from pilothouse.browser.tab import Tab
 from pilothouse.errors import Failure
 from pilothouse.result import Result, plain_url, quoted

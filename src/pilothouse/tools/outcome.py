@@ -13,6 +13,7 @@ from pilothouse.browser.fill import Filled
 from pilothouse.browser.origins import origin_of
 from pilothouse.browser.settle import Mark, still_open
 from pilothouse.browser.tab import Tab
+from pilothouse.errors import Failure
 from pilothouse.result import Result, plain_url, quoted
 
 Want = Literal["diff", "full"] | None
@@ -114,6 +115,11 @@ def _invalid(mark: Mark | None) -> list[Invalid]:
 
 
 async def _seen(tab: Tab, want: Want) -> str:
-    await tab.ready()
-    seen = await snapshot.take(tab, snapshot.Options(diff=want == "diff", budget=tab.terms.snapshot_budget))
+    try:
+        await tab.ready()
+        seen = await snapshot.take(tab, snapshot.Options(diff=want == "diff", budget=tab.terms.snapshot_budget))
+    except Failure as failure:
+        if failure.code != "tab_closed":
+            raise
+        return ""  # it closes itself: what was done is done, and an event tells of it
     return "(the page looks as before)" if seen.unchanged else seen.text

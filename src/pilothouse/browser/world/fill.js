@@ -91,7 +91,8 @@ function redrawn(el) {
   const now = focusedElement();
   if (!el || connectedOf(el) || !now || tagOf(now) !== tagOf(el) || kindOf(now) !== "text" || unfit(now, "text")) return null;
   if (!SAYS.every((name) => attr(now, name) === attr(el, name))) return null;
-  return attr(now, "id") || attr(now, "name") || rawValueOf(now) === rawValueOf(el) ? now : null;
+  const held = rawValueOf(el), holds = rawValueOf(now);   // the next step of a form may have a field of the same name, still empty
+  return holds === held || (holds && (attr(now, "id") || attr(now, "name"))) ? now : null;
 }
 const rawValueOf = (el) => (el instanceof HTMLInputElement ? inputValueOf(el) : el instanceof HTMLTextAreaElement ? areaValueOf(el) : readText(el, 2000));
 
@@ -107,22 +108,24 @@ ph.goOn = (n) => {
 };
 
 // A key that is on its way behind a text: if the text has made the page move the focus on, whatever has it now is not
-// given the key. In a frame nobody would see it: where there are any, the page is asked between the two. Of a call that
-// was broken off no guard stays for the key of somebody else.
-const GUARD_MS = 5000;
-let guarded = null;   // { el, until, kept }
+// given the key. In a frame nobody would see it: where there are any, the page is asked between the two.
+let guarded = null;   // { el, pressed, kept }: for one key, however long a dialog holds it up
 const keepKey = (event) => {
-  if (!guarded || !event.isTrusted || performance.now() > guarded.until) return;
-  const now = redrawn(guarded.el);
-  if (now) select(guarded.el = now, false);
-  if (event.type === "keydown") guarded.kept ||= !takesKeys(guarded.el);
+  if (!guarded || !event.isTrusted) return;
+  if (event.type === "keydown") {
+    if (guarded.pressed) { unguard(); return; }
+    const now = redrawn(guarded.el);
+    if (now) select(guarded.el = now, false);
+    guarded.pressed = true;
+    guarded.kept = !takesKeys(guarded.el);
+  }
   if (!guarded.kept) return;
   event.preventDefault();
   event.stopImmediatePropagation();
 };
 const listens = (change) => { for (const kind of ["keydown", "keyup"]) change(kind, keepKey, true); };
 function guardKey(el) {
-  guarded = { el, until: performance.now() + GUARD_MS, kept: false };
+  guarded = { el, pressed: false, kept: false };
   listens(addEventListener);
 }
 function unguard() {

@@ -80,6 +80,8 @@ function choiceNow(keeper, wanted) {
   let fit = all.filter((el) => valueIn(el) === wanted);
   if (!fit.length) fit = all.filter((el, at) => called[at] === want);
   if (!fit.length) fit = all.filter((el, at) => called[at].toLowerCase() === low);
+  fit = innermost(fit);
+  if (fit.some((el) => !isOff(el))) fit = fit.filter((el) => !isOff(el));
   const el = fit[0] || (all.length ? null : saidIn(keeper, want));
   if (!el) return { ref: 0, options: toCompare(called), total: all.length };
   const isOne = fit.every((one) => valueIn(one) ? valueIn(one) === valueIn(el) : one === el);  // shown twice, as among the latest ones

@@ -43,13 +43,24 @@ function asMatches(found) {
 }
 
 // Where something lies over the whole page, as an open dialog, what is behind it is no choice beside what is in front.
+function modalsNow() {
+  const isThere = (el) => isVisible(el) && takesPointer(el) && hasArea(inWindow(rectOf(el)));
+  return allRoots().flatMap((root) => [...query(root, "dialog:modal,[aria-modal=true]")]).filter(isThere);
+}
 function inFront(list) {
   if (list.length < 2) return list;
-  const isThere = (el) => isVisible(el) && takesPointer(el) && hasArea(inWindow(rectOf(el)));
-  const modals = allRoots().flatMap((root) => [...query(root, "dialog:modal,[aria-modal=true]")]).filter(isThere);
+  const modals = modalsNow();
   const front = list.filter((el) => !isBehind(el, modals));
   return front.some(isVisible) ? front : list;
 }
+// Whether a person sees the frame that an element holds: it is drawn, within the page, and before what lies over the window.
+ph.showsFrame = (n) => withNames(() => {
+  const el = refs.get(n);
+  if (!el || !connectedOf(el) || !isVisible(el)) return false;
+  const { right, bottom, width, height } = rectOf(el);
+  const isNowhere = right + scrollX <= 0 || bottom + scrollY <= 0 || Math.min(width, height) <= TINY;
+  return !isNowhere && !isBehind(el, modalsNow()) && !closestComposed(el, (up) => Number(getComputedStyle(up).opacity) === 0);
+});
 // Of what a page merely calls modal, and of boxes drawn over the window, the pointer tells: a list may lie before them,
 // and a bar that covers a row now has the next one under it when the page is scrolled.
 function isBehind(el, modals) {
@@ -201,7 +212,7 @@ function byText(spec) {
   return [];
 }
 function saidBy(showing, has, roots, { want, needle, fold }) {
-  const found = showing.filter((el) => has(readText(el, 2000 + want.length)));
+  const found = [...new Set(showing.map((el) => closestSaying(el, has, 2000 + want.length)).filter(Boolean))];
   const named = [];
   for (const root of roots) {
     for (const el of query(root, "input,textarea,select,button,a[href],img,[aria-label],[aria-labelledby],[title],[role]")) {
@@ -210,7 +221,7 @@ function saidBy(showing, has, roots, { want, needle, fold }) {
       else if (el instanceof HTMLSelectElement && has(valueOf(el, "combobox"))) named.push(el);
     }
   }
-  const meant = new Set();  // what is pressed at its own words, for what listens around it has more than this
+  const meant = new Set();  // pressed at their own words, for what listens around them has more than these
   const lifted = found.map((el) => {
     const up = closestComposed(el, (one) => isActionable(one) && tagOf(one) !== "body");
     if (!up || up === el) return el;
@@ -221,10 +232,22 @@ function saidBy(showing, has, roots, { want, needle, fold }) {
   });
   const either = new Set([...lifted, ...named]);
   const all = [...everyElement(roots)].filter((el) => either.has(el));
-  const acting = all.filter((el) => (isActionable(el) || meant.has(el)) && !(tagOf(el) === "label" && either.has(controlOf(el))));
-  const pool = acting.length ? acting : all;
-  const exact = pool.filter((el) => fold(nameOf(el)) === needle || fold(readText(el, 2000)) === needle);
-  return innermost(exact.length ? exact : pool);
+  const acting = all.filter((el) => isActionable(el) && !(tagOf(el) === "label" && either.has(controlOf(el))));
+  const listed = all.filter((el) => meant.has(el));
+  const isExact = (el) => fold(nameOf(el)) === needle || fold(readText(el, 2000)) === needle;
+  // What acts by itself comes before the words of a list, and what is called just so before what holds more.
+  const pools = [acting.filter(isExact), listed.filter(isExact), acting, listed, all.filter(isExact), all];
+  return innermost(pools.find((pool) => pool.length) || []);
+}
+// A word may stand beside a longer one that begins or ends like it ("Name [Rename]"): then what is around both says it.
+const AROUND = 6;
+function closestSaying(el, has, most) {
+  for (let up = el, left = AROUND; up && left && tagOf(up) !== "body"; up = parentOf(up), left--) {
+    const text = readText(up, most);
+    if (has(text)) return up;
+    if (text.length >= most) return null;
+  }
+  return null;
 }
 // Whether what listens, or is pointed at, around an element is a list of like things of which this is in one: who presses the
 // middle of the list presses another one.

@@ -187,7 +187,7 @@ class Session:
                 raise self._no_tab(f"there is no tab {name[:40]!r} in this session")
             await self.context.wake(found)
             return found
-        if self.current is None and self._lost and self._tabs and not (opens and self._is_told):
+        if self.current is None and self._lost and not (opens and self._is_told):
             self._is_told = True
             raise self._lost()
         if opens and (self.current is None or self.current.closed):
@@ -324,6 +324,8 @@ class Session:
 
     def _gone(self, name: str, heir: str) -> Failure:
         """The current tab closed, and nobody of ours asked for it."""
+        if not self._tabs:
+            return self._no_tab("no tab is current: the last one was closed")
         other = heir if heir in self._tabs else self.tabs[-1].name
         steps = [f"switch_tab {other}, or name it: tab={other}", "list_tabs shows what is open"]
         return Failure("tab_closed", f"{name}, the current tab, has closed", suggestions=steps)

@@ -406,6 +406,25 @@ async def test_frames_that_nobody_sees_are_no_choice(agent: Agent, site: PageSer
     assert await agent.js("hit") == 2
 
 
+@promise("C06", "A21")
+@pytest.mark.parametrize("here", ["B5", "B50", "B5 and more"])
+async def test_the_frame_that_fits_best_is_meant(agent: Agent, site: PageServer, here: str) -> None:
+    names = [name for name in ("B5", "B50", "B5 and more") if name != here]
+    frames = "".join(
+        f'<iframe srcdoc="<button onclick=&quot;top.hit = `{name}`&quot;>{name}</button>"></iframe>' for name in names
+    )
+    await agent.call("navigate", url=site.inline(f"<button onclick='hit = this.textContent'>{here}</button>{frames}"))
+    await agent.call("wait_for", function="frames.length === 2")
+    for target, hit in (
+        ("text=B5", "B5"),
+        ("text=B50", "B50"),
+        ("text=more", "B5 and more"),
+        ("role=button[name=b5]", "B5"),
+    ):
+        await agent.call("click", target=target)
+        assert await agent.js("hit") == hit
+
+
 @promise("C06", "A06")
 async def test_a_busy_frame_does_not_keep_the_page_from_being_used(agent: Agent, site: PageServer) -> None:
     busy = f"{site.other_origin}/inline?body=<p>Busy<script>onload = () => {{ while (1); }}</script>"

@@ -153,6 +153,8 @@ async def _the_one(tab: Tab, frames: list[Frame], query: str) -> Element | None:
     finally:
         for task in asked:
             task.cancel()
+    best = min((one.fit for one in found), default=0)
+    found = [one for one in found if one.fit == best]
     seen = [one for one in found if one.seen]
     if len(seen) > 1:
         seen = [one for one in seen if await _is_shown(tab, one.element.frame)] or seen[:1]
@@ -200,10 +202,11 @@ async def reveal(frame: Frame) -> bool:
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """`seen`: how it is called, if it can be seen in its frame."""
+    """`seen`: how it is called, if it can be seen in its frame; `fit`: how well it is called so, 0 best."""
 
     element: Element
     seen: dict[str, Any] | None
+    fit: int
 
 
 async def _world_of(tab: Tab, frame: Frame) -> World | None:
@@ -244,7 +247,7 @@ async def _in_frame(tab: Tab, frame: Frame, query: str, *, one: bool) -> _Found 
     note = f"the first of {total} matches" if total > 1 else ""
     focused = query.strip() == ":focus"
     element = Element(frame, world, local, tab.refs.number(world.uid, local), note, focused=focused)
-    return _Found(element, found.get("seen") if local == found["matches"][0] else None)
+    return _Found(element, found.get("seen") if local == found["matches"][0] else None, found.get("fit", 0))
 
 
 def _ambiguous(query: str, count: int | str, candidates: list[str]) -> Failure:

@@ -9,14 +9,17 @@ const hasFocusIn = uncurry(Document.prototype.hasFocus);
 const RESERVED = /^(text|label|role|xpath)=/;
 
 // `one`: something will be done to it. If several are called so, they are told apart by what stands around them.
+// `fit`: how well they are called so, 0 best; of several frames the one with the better fit is meant.
+let fit = 0;
 ph.locate = (target, { one = false } = {}) => withNames(() => {
   refs.newMoment();
+  fit = 0;
   try {
     const all = elementsFor(target);
     if (!one || !BY_MEANING.test(target)) return asMatches(all);
     const found = asMatches(inFront(all));
     const first = found.visible[0] && Math.min(innerWidth, innerHeight) > TINY ? refs.get(found.matches[0]) : null;
-    return { ...found, rivals: rivalsIn(found), seen: first ? { ref: refs.mark(found.matches[0]), ...named(first) } : null };
+    return { ...found, fit, rivals: rivalsIn(found), seen: first ? { ref: refs.mark(found.matches[0]), ...named(first) } : null };
   } catch (error) {
     return { matches: [], total: 0, visible: [], error: String((error && error.message) || error).slice(0, 200) };
   }
@@ -156,6 +159,7 @@ function byRole(spec) {
   if (want === undefined) return found;
   const name = clean(want.replace(/\\(.)/g, "$1"));
   const exact = found.filter((el) => calledOf(el) === name);
+  fit = exact.length ? 0 : 1;
   return exact.length ? exact : found.filter((el) => calledOf(el).toLowerCase() === name.toLowerCase());
 }
 const calledOf = (el) => nameOf(el) || (WIDGETS.has(roleOf(el)) ? "" : contentName(el));
@@ -173,7 +177,7 @@ function byLabel(spec) {
     (name) => isWordsOf(name.toLowerCase(), low, true), (name) => isWordsOf(name.toLowerCase(), low, false)];
   for (const test of quoted ? tests.slice(0, 1) : tests) {
     const found = called(test);
-    if (found.length) return found;
+    if (found.length) { fit = tests.indexOf(test); return found; }
   }
   return [];
 }
@@ -206,6 +210,7 @@ function byText(spec) {
   const showing = smallestWith((text) => fold(text).includes(needle), roots).filter(isRendered);
   if (quoted) return saidBy(showing, (text) => fold(text) === needle, roots, { want, needle, fold });
   for (const whole of [true, false]) {
+    fit = whole ? 1 : 2;
     const all = saidBy(showing, (text) => isWordsOf(fold(text), needle, whole), roots, { want, needle, fold });
     if (all.length) return all;
   }
@@ -237,7 +242,9 @@ function saidBy(showing, has, roots, { want, needle, fold }) {
   const isExact = (el) => fold(nameOf(el)) === needle || fold(readText(el, 2000)) === needle;
   // What acts by itself comes before the words of a list, and what is called just so before what holds more.
   const pools = [acting.filter(isExact), listed.filter(isExact), acting, listed, all.filter(isExact), all];
-  return innermost(pools.find((pool) => pool.length) || []);
+  const best = pools.find((pool) => pool.length) || [];
+  if (best.length && isExact(best[0])) fit = 0;
+  return innermost(best);
 }
 // A word may stand beside a longer one that begins or ends like it ("Name [Rename]"): then what is around both says it.
 const AROUND = 6;

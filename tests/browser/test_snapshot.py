@@ -657,16 +657,3 @@ async def test_pages_that_are_read_at_once_are_what_they_are_one_by_one(agent: A
     for _ in range(3):
         at_once = await asyncio.gather(*(look(agent, budget=400, page=page) for page in (3, 1, 2, 1)))
         assert at_once == [one_by_one[page - 1] for page in (3, 1, 2, 1)]
-
-
-@promise("A10")
-async def test_a_page_that_names_a_frame_like_a_part_of_the_document_is_read(agent: Agent, site: PageServer) -> None:
-    """A document lends the names of its frames to itself: what scrolls is asked of its prototype."""
-    page = (
-        "<iframe name=scrollingElement></iframe><iframe name=createRange></iframe><h1>Read</h1><p contenteditable>x</p>"
-    )
-    await agent.call("navigate", url=site.inline(page))
-    assert "Read" in await look(agent)
-    await agent.call("scroll", to="bottom")
-    await agent.call("type_text", target="p", text="typed")
-    assert "typed" in await look(agent)

@@ -248,6 +248,19 @@ async def test_an_action_tells_of_its_change_outside_the_view(agent: Agent, site
     assert "looks as before" in await agent.text("click", target="text=Go", button="right", snapshot="diff")
 
 
+@promise("A12", "A13")
+async def test_a_text_that_says_the_same_as_a_control_is_told(agent: Agent, site: PageServer) -> None:
+    """Which of a list was pressed, written below it. Only what names a control is left out, for the control says it."""
+    named = "<span id=s>Mail</span><input aria-labelledby=s>"
+    html = f"{named}<ul id=m><li><span>Copy</span></li><li><span>Archive</span></li></ul><p id=n></p>"
+    listens = "m.addEventListener('click', e => { n.textContent += ' ' + e.target.textContent })"
+    await agent.call("navigate", url=site.inline(f"{html}<script>{listens}</script>"))
+    assert (await look(agent)).count('"Mail"') == 1
+    assert '+ "Archive"' in await agent.text("click", target="text=Archive", snapshot="diff")
+    assert '"Archive Archive"' in await agent.text("click", target="li:last-child", snapshot="diff")
+    assert (await look(agent)).partition("\n")[2].count("Archive") == 3
+
+
 @promise("A13")
 async def test_a_difference_keeps_to_its_way_of_looking(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("table.html"))

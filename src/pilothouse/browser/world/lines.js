@@ -94,16 +94,19 @@ function tidy(run) {
   return shown;
 }
 
-// A text that only says the name of the control beside it adds nothing.
+// A text that names the control beside it (aria-labelledby) adds nothing where all of it is the name. What says the same
+// by itself does: a list that writes below which of its items was pressed.
 const bare = (text) => text.replace(/[\s:*]+$/, "");
-function echoes(text, item) {
-  return !!item && item.act && !!item.name && (item.name === text || bare(item.name) === bare(text));
+function echoes({ text, nodes }, item) {
+  if (!item || !item.act || !item.name || bare(item.name) !== bare(text)) return false;
+  const labels = listedIn(item.el, "aria-labelledby");
+  return nodes.length > 0 && nodes.every((node) => labels.some((label) => containsNode(label, node)));
 }
 
 function printKids(kids, depth, print) {
   const runs = runsOf(kids, print).filter((run, i, all) => {
     if (run.length !== 1 || run[0].kind !== "text" || run[0].hidden) return true;
-    return !echoes(run[0].text, all[i + 1] && all[i + 1][0]) && !echoes(run[0].text, all[i - 1] && all[i - 1][all[i - 1].length - 1]);
+    return !echoes(run[0], all[i + 1] && all[i + 1][0]) && !echoes(run[0], all[i - 1] && all[i - 1][all[i - 1].length - 1]);
   });
   let alike = 0, kind = "", folded = 0, start = 0;
   for (const run of runs) {
@@ -144,7 +147,7 @@ function printRun(run, depth, print) {
   for (let i = 0; i < run.length; i++) {
     const part = run[i];
     if (part.kind === "text") {
-      if (!part.hidden && (echoes(part.text, run[i + 1]) || echoes(part.text, run[i - 1]))) continue;
+      if (!part.hidden && (echoes(part, run[i + 1]) || echoes(part, run[i - 1]))) continue;
       print.lines.push([depth, textLine(part, print), part.el, part.nodes]);
     } else printItem(part, depth, print);
   }
@@ -246,7 +249,7 @@ function compactRun(run, print, sep) {
   for (let i = 0; i < run.length; i++) {
     const part = run[i];
     if (part.kind === "text") {
-      if (!part.hidden && (echoes(part.text, run[i + 1]) || echoes(part.text, run[i - 1]))) continue;
+      if (!part.hidden && (echoes(part, run[i + 1]) || echoes(part, run[i - 1]))) continue;
       if (part.text.length > FOLD_LINE) return null;
       parts.push(textLine(part, print));
     } else if (part.kids.length) {

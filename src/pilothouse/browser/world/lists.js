@@ -20,8 +20,7 @@ function keeperOf(el) {
 const choicesIn = (root) => [...queryIn(root, CHOICES)].filter(isVisible);
 // Where its choices are if it says so: in itself, or in the lists that it names.
 function listsOf(keeper) {
-  const ids = `${attr(keeper, "aria-controls") || ""} ${attr(keeper, "aria-owns") || ""}`.split(/\s+/).filter(Boolean);
-  const named = ids.map((id) => byId(keeper, id)).filter((el) => el && !composedContains(el, keeper));
+  const named = ["aria-controls", "aria-owns"].flatMap((name) => listedIn(keeper, name)).filter((el) => !composedContains(el, keeper));
   return roleOf(keeper) === "listbox" ? [keeper, ...named] : named;
 }
 const hasCome = (el) => stoodBefore && !stoodBefore.has(el) && isVisible(el);

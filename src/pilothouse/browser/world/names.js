@@ -51,13 +51,15 @@ function nameStep(el, trip, mode, depth, style) {
   return tooltipName(el, role);
 }
 
+// The elements whose ids an attribute lists.
+function listedIn(el, attribute) {
+  const ids = attr(el, attribute);
+  return ids ? ids.trim().split(/\s+/).slice(0, 50).map((id) => byId(el, id)).filter(Boolean) : [];
+}
 function namesOfIds(el, trip, depth) {
-  const ids = attr(el, "aria-labelledby");
-  if (!ids || depth > 4) return "";
+  if (depth > 4) return "";
   const parts = [];
-  for (const id of ids.trim().split(/\s+/).slice(0, 50)) {
-    const target = byId(el, id);
-    if (!target) continue;
+  for (const target of listedIn(el, "aria-labelledby")) {
     const part = nameStep(target, trip, { top: false, referenced: true, hidden: !isRendered(target), from: el }, depth + 5);
     if (part.trim()) parts.push(part.trim());
     trip.seen.delete(target);
@@ -183,11 +185,7 @@ function transformed(text, how) {
   if (how === "lowercase") return text.toLowerCase();
   return how === "capitalize" ? text.replace(/(^|[\s"'(\[-])(\p{L})/gu, (_, before, letter) => before + letter.toUpperCase()) : text;
 }
-function ownedBy(el) {
-  const ids = attr(el, "aria-owns");
-  if (!ids) return [];
-  return ids.trim().split(/\s+/).slice(0, 50).map((id) => byId(el, id)).filter((x) => x && !composedContains(x, el) && parentOf(x) !== el);
-}
+const ownedBy = (el) => listedIn(el, "aria-owns").filter((x) => !composedContains(x, el) && parentOf(x) !== el);
 
 // A short hint from the page's own vocabulary for controls that nobody named: <icon-trash>.
 const DULL = /^(btn|button|icon|icons|svg|img|image|link|item|active|disabled|primary|secondary|default|small|large|sm|md|lg|xs|fa|fas|far|fab|bi|material-icons|glyphicon|clearfix|container|wrapper|row|col|flex|inline|block|relative|absolute)$|^(css|sc|jss|_)[-_]?[a-z0-9]{4,}$|^[\d_-]+$|[:[\]/]/i;

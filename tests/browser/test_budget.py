@@ -1,9 +1,11 @@
 """The price of a text: right to the piece, and found in one walk however long the text is."""
 
+import random
 import time
 
 import pytest
 
+from bench.tokens import count_tokens
 from pilothouse.browser.budget import clip, paged, tokens
 from tests.promises import promise
 
@@ -52,3 +54,43 @@ def test_a_huge_line_is_clipped_without_reading_it_all() -> None:
     began = time.process_time()
     assert tokens(clip("wide " * 800_000, 100)) <= 100
     assert time.process_time() - began < 0.1
+
+
+def by_lot(signs: str, *, count: int = 2000) -> str:
+    return "".join(random.Random(7).choices(signs, k=count))
+
+
+def lines_of(words: str) -> str:
+    """As a snapshot has them."""
+    return "\n".join(f'  button "{word}" e{number}' for number, word in enumerate(words.split()))
+
+
+def of_syllables(count: int) -> str:
+    """Names that somebody made up for a test."""
+    lot = random.Random(7)
+    words = ["".join(lot.choice("bdfgklmnprstvz") + lot.choice("aeiou") for _ in range(count)) for _ in range(400)]
+    return " ".join(words)
+
+
+KINDS = {
+    "english": "Review the terms, then press Continue to place your order; you can cancel it until it ships.\n" * 20,
+    "chinese": "请输入您的手机号码和验证码，点击提交按钮完成登录。购物车内没有商品，继续浏览。" * 20,
+    "korean": "이용 약관에 동의하신 후 회원가입 버튼을 눌러 주세요. 비밀번호를 잊으셨나요? " * 20,
+    "chinese by lot": by_lot("".join(map(chr, range(0x4E00, 0xA000)))),
+    "korean by lot": by_lot("".join(map(chr, range(0xAC00, 0xD7A4)))),
+    "a gene": by_lot("acgt"),
+    "genes": "\n".join(by_lot("acgt", count=60) for _ in range(50)),
+    "letters": " ".join(by_lot("abcdefghijklmnopqrstuvwxyz")[at : at + 9] for at in range(0, 2000, 9)),
+    "hex": by_lot("0123456789abcdef"),
+    "base64": by_lot("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"),
+    "made-up names": of_syllables(3),
+    "buttons with made-up names": lines_of(of_syllables(3)),
+    "buttons with such capitals": lines_of(of_syllables(3).title()),
+    "buttons with chinese signs": lines_of(by_lot("".join(map(chr, range(0x4E00, 0xA000))) + " " * 5000)),
+}
+
+
+def test_a_model_counts_fewer_than_we_say_and_not_far_fewer() -> None:
+    counted = dict(zip(KINDS, count_tokens(list(KINDS.values())), strict=True))
+    shares = {kind: counted[kind] / tokens(text) for kind, text in KINDS.items()}
+    assert {kind: share for kind, share in shares.items() if not 0.4 < share <= 1} == {}

@@ -59,39 +59,6 @@ async def test_a_list_of_ids_keeps_the_budget_too(agent: Agent, site: PageServer
 
 
 @promise("A12")
-async def test_the_estimate_is_above_the_real_count(agent: Agent) -> None:
-    texts = [
-        "Сохранить изменения и выйти",
-        "按钮 提交订单 的 用户名称",
-        "🚀 🎉 ✕ → … ✓",
-        "ሰላም ልዑል አዲስ አበባ",
-        " ".join(f"e{n}" for n in range(500)),
-        " ".join(str(n) for n in range(500)),
-        "https://example.com/a/b/c?x=1&y=%20%2F&z=foo_bar-baz#top",
-        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-        "сӕрмагонд ӕвзӕг ӕмӕ ӕндӕр",
-        "ދިވެހިބަސް ރާއްޖޭގެ ބަހެވެ",
-        "ܠܫܢܐ ܣܘܪܝܝܐ",
-        "בְּרֵאשִׁית בָּרָא אֱלֹהִים",
-        "ˈtɹænskɹɪpʃən ʃəˈnɛtɪk",
-        "∀x∈ℝ: ⌈x⌉ = −⌊−x⌋, ∮∇×F",
-        "\ue000\uf8ff \U00010380 \U000f0001",
-        "एक पृष्ठ और बटन",
-        "ปุ่มบันทึกการเปลี่ยนแปลง",
-        ids(string.ascii_lowercase, 20),
-        ids(string.ascii_lowercase, 4),
-        ids(string.ascii_uppercase, 8),
-        ids(string.ascii_letters + string.digits, 22),
-        ids(string.ascii_lowercase + "234567", 56),
-        ids("abcdefghijklmnop", 32),
-        ids("abcdef" + string.digits, 40),
-        ids(string.punctuation, 6),
-        " ".join(word.title() + word.title() for word in ids(string.ascii_lowercase, 4).split()),
-    ]
-    assert all(real <= tokens(text) for real, text in zip(count_tokens(texts), texts, strict=True))
-
-
-@promise("A12")
 async def test_long_addresses_and_lines_keep_the_budget_too(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("small.html?" + "long=value&" * 400))
     await put(agent, "<p>" + "an endless sentence " * 500 + "</p><button>" + "wide " * 60 + "</button>")

@@ -7,7 +7,7 @@ import pytest
 
 from pilothouse.browser import navigate
 from pilothouse.browser.resync import find_again
-from pilothouse.browser.tab import Tab
+from pilothouse.browser.tab import STANDS_S, Tab
 from pilothouse.errors import Failure
 from tests.browser.looking import fails, tab_of
 from tests.house import Agent
@@ -203,6 +203,32 @@ async def test_a_page_that_is_stopped_half_way_leaves_no_request_open(agent: Age
     assert request
     assert request.failure
     await agent.call("wait_for", idle=True)
+
+
+@promise("A09")
+async def test_a_page_that_came_by_itself_is_not_read_half(agent: Agent, site: PageServer) -> None:
+    """Nobody acts here: it goes on by a timer of its own, after the window of the last action."""
+    await agent.call("navigate", url=site.inline("<script>setTimeout(() => { location = '/halting' }, 700)</script>"))
+    await agent.call("get_page_state")  # what the navigation started has been waited for
+    tab = tab_of(agent)
+    assert await tab.signal.until(lambda: tab.url == site.url("halting"), 5)
+    state = await agent.text("get_page_state")
+    assert "First half" in state
+    assert "Choose" in state
+
+
+@promise("A09")
+async def test_a_page_that_never_ends_is_waited_for_once(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<script>setTimeout(() => { location = '/half' }, 700)</script>"))
+    await agent.call("get_page_state")  # what the navigation started has been waited for
+    tab = tab_of(agent)
+    assert await tab.signal.until(lambda: tab.url == site.url("half"), 5)
+    began = asyncio.get_running_loop().time()
+    assert "Half a page" in await agent.text("get_page_state")
+    again = asyncio.get_running_loop().time()
+    assert STANDS_S * 0.9 < again - began < STANDS_S + 1
+    await agent.text("get_page_state")
+    assert asyncio.get_running_loop().time() - again < STANDS_S / 2
 
 
 @promise("A08")

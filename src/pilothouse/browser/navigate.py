@@ -324,6 +324,7 @@ async def _arrive(tab: Tab, before: Document | None, wait_until: str, end: float
         request = tab.network.by_loader(tab.document.loader_id)
         error = request.failure if request else "it could not be loaded"
         raise _failed(tab, tab.document.unreachable, error, request)
+    tab.document.awaited = True
     await _until(tab, lambda: tab.document.dom_ready, end, url)
     if wait_until == "domcontentloaded":
         return

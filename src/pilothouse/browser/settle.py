@@ -223,6 +223,7 @@ async def _new_document(tab: "Tab", timeout: float) -> None:
         return bool(tab.dialog or tab.closed or tab.crashed or (not tab.route.navigating and tab.document.dom_ready))
 
     await tab.signal.until(stands, max(timeout, 0))
+    tab.document.awaited = True
     if tab.title or tab.dialog or tab.closed or tab.crashed:
         return
     try:

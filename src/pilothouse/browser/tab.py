@@ -34,6 +34,7 @@ from pilothouse.result import quoted
 
 REVIVE_TIMEOUT_S = 5.0
 ASK_S = 2.0
+STANDS_S = 2.0
 MAX_TITLE = 300
 AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 
@@ -221,7 +222,17 @@ class Tab:
             self.check_dialog()
         if not await self.signal.until(lambda: not self._is_leaving or self.closed, timeout / 3):
             raise self._on_its_way()
+        if not (self.document.awaited or revives):
+            await self._stands(min(STANDS_S, timeout / 3))
         self.check_open()
+
+    async def _stands(self, timeout: float) -> None:
+        """A document that came by itself may be half there. That is waited for once: some never end."""
+        await self.signal.until(
+            lambda: bool(self.document.dom_ready or self.dialog or self.closed or self.crashed), timeout
+        )
+        self.document.awaited = True
+        self.check_dialog()
 
     @property
     def _is_leaving(self) -> bool:

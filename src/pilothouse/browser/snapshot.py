@@ -20,6 +20,7 @@ from pilothouse.browser.excerpt import Long, is_long, read
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.listeners import tell_listeners, told_ahead
 from pilothouse.browser.locate import optional_scope, stale
+from pilothouse.browser.origins import origin_of
 from pilothouse.browser.owners import owner_in
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.unseen import open_roots
@@ -181,6 +182,7 @@ class _Part(msgspec.Struct):
     said: dict[str, list[Place]] = {}  # of a look at the view: lines without a ref, and where each stands
     news: list[News] = []  # what has changed out of view
     more_news: int = 0
+    site: str = ""  # where a frame is from, if that is elsewhere than what it lies in
 
 
 async def _look(tab: Tab, frame: Frame, wanted: dict[str, Any], since: dict[str, int] | None = None) -> _Part:
@@ -231,9 +233,9 @@ async def _gather(
         if number:
             whole.said.setdefault(text, []).append((world.uid, number))
     for depth, text, rendered in own:
-        whole.lines.append((depth, rendered))
-        for local in [one for one in inner if f"\u0001{one}\u0001" in text]:
-            part = inner.pop(local)
+        parts = [inner.pop(one) for one in list(inner) if f"\u0001{one}\u0001" in text]
+        whole.lines.append((depth, rendered + "".join(part.site for part in parts)))
+        for part in parts:
             whole.lines += [(depth + 1 + deeper, line) for deeper, line in part.lines]
             whole.counts |= part.counts
             for line, places in part.said.items():
@@ -287,7 +289,14 @@ async def _inner(
         return local, _Part([(0, f"(this frame did not answer: {error})")])
     if hidden := part.above + part.below:
         part.lines.append((0, f"({counted(hidden, 'more item')} in this frame: page=2)"))
+    part.site = _elsewhere(child.url, parent.url)
     return local, part
+
+
+def _elsewhere(url: str, around: str) -> str:
+    """As after a link: whose words these are matters where they are not the page's."""
+    origin = origin_of(url)
+    return f" -> {plain_url(origin.partition('://')[2], 60)}" if origin and origin != origin_of(around) else ""
 
 
 # Pages, differences

@@ -99,7 +99,9 @@ async def test_controls_of_a_frame_are_controls_of_the_page(agent: Agent, site: 
 @promise("A10")
 async def test_a_frame_from_elsewhere_says_where_it_is_from(agent: Agent, site: PageServer) -> None:
     there = site.other_origin.partition("://")[2]
-    frames = f"<iframe title=Pay src='{site.url('frame.html', other=True)}'></iframe><iframe title=Own srcdoc=Mine></iframe>"
+    frames = (
+        f"<iframe title=Pay src='{site.url('frame.html', other=True)}'></iframe><iframe title=Own srcdoc=Mine></iframe>"
+    )
     await agent.call("navigate", url=site.inline(frames))
     lines = (await look(agent)).splitlines()[1:]
     own, paid = (next(line for line in lines if name in line) for name in ("Own", "Pay"))

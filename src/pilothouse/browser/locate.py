@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from pilothouse.browser.candidates import line, shown
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.guesses import honest
 from pilothouse.browser.owners import owner_in
@@ -16,6 +17,7 @@ from pilothouse.browser.refs import is_ref
 from pilothouse.browser.settle import Ahead
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.unseen import open_roots
+from pilothouse.browser.unshown import OPEN_IT, openers
 from pilothouse.browser.world import World, WorldGone
 from pilothouse.cdp.connection import ProtocolError
 from pilothouse.errors import Failure
@@ -125,7 +127,7 @@ async def _by_query(tab: Tab, query: str, *, one: bool) -> Element:
     here = tab.here
     await tab.frames.ready(here, LOCATE_TIMEOUT_S)
     frames = [here, *(frame for frame in tab.frames if frame is not here)]
-    if one and query.lstrip().startswith(_BY_MEANING):
+    if one and _means(query):
         if found := await _the_one(tab, frames, query):
             return found
     else:
@@ -136,6 +138,10 @@ async def _by_query(tab: Tab, query: str, *, one: bool) -> Element:
         if await reveal(frame) and (found := await _in_frame(tab, frame, query, one=one)):
             return found.element
     raise await _not_found(tab, here, query)
+
+
+def _means(query: str) -> bool:
+    return query.lstrip().startswith(_BY_MEANING)
 
 
 async def _the_one(tab: Tab, frames: list[Frame], query: str) -> Element | None:
@@ -160,7 +166,7 @@ async def _the_one(tab: Tab, frames: list[Frame], query: str) -> Element | None:
         seen = [one for one in seen if await _is_shown(tab, one.element.frame)] or seen[:1]
     if len(seen) > 1:
         lines = [f"{_shown_line(tab, one)} in the frame {quoted(one.element.frame.url, 100)}" for one in seen]
-        raise _ambiguous(query, len(seen), [line for line in lines if tab.terms.redact_registered(line) == line])
+        raise _ambiguous(query, len(seen), [one for one in lines if tab.terms.redact_registered(one) == one])
     return (seen or found)[0].element if found else None
 
 
@@ -240,9 +246,9 @@ async def _in_frame(tab: Tab, frame: Frame, query: str, *, one: bool) -> _Found 
     if not matches:
         return None
     if len(rivals := [rival for rival in found.get("rivals", ()) if rival["n"] in matches]) > 1:
-        lines = [_line(rival) + (f" in {quoted(rival['around'], 100)}" if rival["around"] else "") for rival in rivals]
+        lines = [line(rival) + (f" in {quoted(rival['around'], 100)}" if rival["around"] else "") for rival in rivals]
         more = " or more" if found["total"] > len(rivals) else ""  # of the others some may be out of sight
-        raise _ambiguous(query, f"{len(rivals)}{more}", _shown(tab, world, lines))
+        raise _ambiguous(query, f"{len(rivals)}{more}", shown(tab, world, lines))
     local, total = matches[0], found["total"] if matches == found["matches"] else len(matches)
     note = f"the first of {total} matches" if total > 1 else ""
     focused = query.strip() == ":focus"
@@ -261,31 +267,32 @@ def _ambiguous(query: str, count: int | str, candidates: list[str]) -> Failure:
 
 
 def _shown_line(tab: Tab, found: _Found) -> str:
-    return tab.refs.render(found.element.world.uid, _line(found.seen or {}))
-
-
-def _line(one: dict[str, Any]) -> str:
-    return f"{one['role']} {quoted(one['name'])} {one['ref']}"
-
-
-def _shown(tab: Tab, world: World, lines: list[str]) -> list[str]:
-    """What was found by letters that nobody is shown would tell of these."""
-    shown = [one for one in lines if tab.terms.redact_registered(one) == one]
-    return [tab.refs.render(world.uid, line) for line in shown]
+    return tab.refs.render(found.element.world.uid, line(found.seen or {}))
 
 
 async def _not_found(tab: Tab, frame: Frame, query: str) -> Failure:
     """With the nearest things that are there."""
-    candidates: list[str] = []
+    near: list[str] = []
     if world := frame.world:
+        if _means(query) and (opening := await openers(tab, world, query)) is not None:
+            return _not_shown(query, opening)
         try:
             nearest = await world.call("nearest", query, 5, timeout=2)
-            candidates = _shown(tab, world, [_line(one) for one in nearest])
+            near = shown(tab, world, [line(one) for one in nearest])
         except (WorldGone, Failure):
-            candidates = []  # the error itself matters more than its decoration
+            near = []  # the error itself matters more than its decoration
     return Failure(
         "not_found",
         f"nothing matches {query!r}",
-        details={"candidates": candidates},
+        details={"candidates": near},
         suggestions=["look with get_page_state or find, or wait_for it"],
+    )
+
+
+def _not_shown(query: str, opening: list[str]) -> Failure:
+    return Failure(
+        "not_found",
+        f"nothing that is shown matches {query!r}, something hidden does",
+        details={"candidates": opening},
+        suggestions=["press what shows it" if opening else f"{OPEN_IT}, or wait_for it"],
     )

@@ -9,6 +9,7 @@ from msgspec import Meta
 from pilothouse.browser import axtree, capture, extract, markup, reading, search, snapshot
 from pilothouse.browser.budget import paged
 from pilothouse.browser.tab import Tab
+from pilothouse.browser.unshown import OPEN_IT, openers
 from pilothouse.errors import Failure
 from pilothouse.result import Image, Result, counted
 from pilothouse.tool import Access, Target, tool
@@ -106,9 +107,18 @@ async def find(
     whole = await snapshot.whole(tab)
     hits, total = search.search(whole.lines, text, pattern, role, limit, whole.long)
     if not total:
-        return _nothing(whole, text, role)
+        return await _hidden(tab, text, role) or _nothing(whole, text, role)
     more = f"\n({total - len(hits)} more)" if total > len(hits) else ""
     return Result(f"{total} found", Hits(hits, total), page="\n".join(hits) + more)
+
+
+async def _hidden(tab: Tab, text: str, role: str) -> Result[Hits] | None:
+    world = tab.here.world
+    opening = await openers(tab, world, f"text={text}") if world and text and not role else None
+    if opening is None:
+        return None
+    step = "what shows it is below" if opening else OPEN_IT
+    return Result(f"0 found; it is in the page, but hidden: {step}", Hits([], 0), page="\n".join(opening))
 
 
 def _nothing(whole: snapshot.Whole, text: str, role: str) -> Result[Hits]:

@@ -425,6 +425,63 @@ async def test_the_frame_that_fits_best_is_meant(agent: Agent, site: PageServer,
         assert await agent.js("hit") == hit
 
 
+UNSEEN = (
+    "opacity:0",
+    "opacity:0;position:fixed;inset:0;width:100%;height:100%;pointer-events:none",
+    "width:1px;height:1px",
+)
+
+
+@promise("C06", "A21")
+@pytest.mark.parametrize("style", UNSEEN)
+async def test_a_frame_that_nobody_sees_is_not_meant_however_well_it_fits(
+    agent: Agent, site: PageServer, style: str
+) -> None:
+    inner = "<button onclick='top.hit = 1'>Next</button>"
+    front = "<button onclick='hit = 2'>Next page</button>"
+    await agent.call("navigate", url=site.inline(f'{front}<iframe style="{style}" srcdoc="{inner}"></iframe>'))
+    await agent.call("wait_for", function="frames.length === 1")
+    await agent.call("click", target="text=Next")
+    assert await agent.js("hit") == 2
+
+
+@promise("C06", "A21")
+@pytest.mark.parametrize("words", ["<p>Delete</p>", "<p>Delete</p><span>Delete</span>", "<h1>Delete</h1>"])
+async def test_mere_words_in_a_frame_do_not_come_before_a_control(agent: Agent, site: PageServer, words: str) -> None:
+    inner = f"<body onclick='top.hit = 1'>{words}"
+    front = "<button onclick='hit = 2'>Delete item</button>"
+    await agent.call("navigate", url=site.inline(f'{front}<iframe srcdoc="{inner}"></iframe>'))
+    await agent.call("wait_for", function="frames.length === 1")
+    await agent.call("click", target="text=Delete")
+    assert await agent.js("hit") == 2
+
+
+@promise("C06", "A21")
+@pytest.mark.parametrize("turned", [False, True])
+async def test_rivals_in_a_frame_that_fits_worse_are_none(agent: Agent, site: PageServer, turned: bool) -> None:
+    exact = "<button onclick='top.hit = 1'>Save</button>"
+    rivals = "<button>Save a</button><button>Save b</button>"
+    front, inner = (rivals, exact) if turned else (exact, rivals)
+    await agent.call("navigate", url=site.inline(f'{front}<iframe srcdoc="{inner}"></iframe>'))
+    await agent.call("wait_for", function="frames.length === 1")
+    await agent.call("click", target="text=Save")
+    assert await agent.js("hit") == 1
+
+
+@promise("C06", "A21")
+async def test_rivals_of_several_frames_are_all_told(agent: Agent, site: PageServer) -> None:
+    inner = "<button>Save a</button><button>Save b</button>"
+    await agent.call("navigate", url=site.inline(f'<button>Save c</button><iframe srcdoc="{inner}"></iframe>'))
+    await agent.call("wait_for", function="frames.length === 1")
+    failure = await fails(agent, "ambiguous", "click", target="text=Save")
+    assert failure.message.startswith("3 elements match")
+    assert [line.partition(" e")[0] for line in failure.details["candidates"]] == [
+        'button "Save c"',
+        'button "Save a"',
+        'button "Save b"',
+    ]
+
+
 @promise("C06", "A06")
 async def test_a_busy_frame_does_not_keep_the_page_from_being_used(agent: Agent, site: PageServer) -> None:
     busy = f"{site.other_origin}/inline?body=<p>Busy<script>onload = () => {{ while (1); }}</script>"

@@ -15,7 +15,9 @@ TABS = """<div role=tablist><button role=tab aria-selected=true aria-controls=a>
 NAMED = "<button id=t onclick=0>More</button><section aria-labelledby=t hidden><button>Deep end</button></section>"
 DETAILS = "<details><summary>More</summary><p>Some</p><button>Deep end</button></details>"
 BOOTSTRAP = "<a href='#b' data-bs-target='#b'>More</a><div id=b style='display:none'><button>Deep end</button></div>"
-LABELLED = "<button aria-expanded=false aria-controls=b>More</button><div id=b hidden><label>Deep end <input></label></div>"
+LABELLED = (
+    "<button aria-expanded=false aria-controls=b>More</button><div id=b hidden><label>Deep end <input></label></div>"
+)
 SPOKEN = "<button popovertarget=b>More</button><div id=b popover><button aria-label='Deep end'>x</button></div>"
 
 

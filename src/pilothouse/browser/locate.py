@@ -133,10 +133,10 @@ async def _by_query(tab: Tab, query: str, *, one: bool) -> Element:
     else:
         for frame in frames:
             if found := await _in_frame(tab, frame, query, one=one):
-                return found.element
+                return _only(query, [found])
     for frame in frames:
         if await reveal(frame) and (found := await _in_frame(tab, frame, query, one=one)):
-            return found.element
+            return _only(query, [found])
     raise await _not_found(tab, here, query)
 
 
@@ -152,29 +152,25 @@ async def _the_one(tab: Tab, frames: list[Frame], query: str) -> Element | None:
     try:
         first = await _in_frame(tab, here, query, one=True)
         if first and here is not tab.frames.main:
-            return first.element  # the caller has said which frame is meant
+            return _only(query, [first])  # the caller has said which frame is meant
         if asked:
             await asyncio.wait(asked, timeout=BUSY_S if first else LOCATE_TIMEOUT_S)
         found = [one for one in (first, *(task.result() for task in asked if task.done())) if one]
     finally:
         for task in asked:
             task.cancel()
-    best = min((one.fit for one in found), default=0)
-    found = [one for one in found if one.fit == best]
     seen = [one for one in found if one.seen]
-    if len(seen) > 1:
+    if len(seen) > 1:  # one that nobody sees is none, however well it fits
         seen = [one for one in seen if await _is_shown(tab, one.element.frame)] or seen[:1]
-    if len(seen) > 1:
-        lines = [f"{_shown_line(tab, one)} in the frame {quoted(one.element.frame.url, 100)}" for one in seen]
-        raise _ambiguous(query, len(seen), [one for one in lines if tab.terms.redact_registered(one) == one])
-    return (seen or found)[0].element if found else None
+    best = min((one.fit for one in seen), default=0)
+    return _only(query, [one for one in seen if one.fit == best] or found[:1]) if found else None
 
 
 async def _glimpsed(tab: Tab, frame: Frame, query: str) -> "_Found | None":
     try:
         return await _in_frame(tab, frame, query, one=True)
     except Failure as failure:
-        if failure.code in ("ambiguous", "bad_request"):
+        if failure.code == "bad_request":
             raise
         return None  # it is busy, or gone
 
@@ -208,11 +204,33 @@ async def reveal(frame: Frame) -> bool:
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """`seen`: how it is called, if it can be seen in its frame; `fit`: how well it is called so, 0 best."""
+    """`fit`: how well it is called so, 0 best; `seen`: how many that can be seen in its frame are called so, `more` if
+    these are not all; `lines`: those of them that may be told."""
 
     element: Element
-    seen: dict[str, Any] | None
     fit: int
+    seen: int
+    more: bool
+    lines: list[str]
+
+
+def _only(query: str, found: list[_Found]) -> Element:
+    """To act on the first of several could be to delete another record than the one that was meant."""
+    count = sum(one.seen for one in found)
+    if count < 2:
+        return found[0].element
+    several = len(found) > 1
+    lines = [
+        line + (f" in the frame {quoted(one.element.frame.url, 100)}" if several else "")
+        for one in found
+        for line in one.lines
+    ]
+    raise Failure(
+        "ambiguous",
+        f"{count}{' or more' if any(one.more for one in found) else ''} elements match {query!r}: nothing was done",
+        details={"candidates": lines},
+        suggestions=["repeat the call with the ref of the one that is meant"],
+    )
 
 
 async def _world_of(tab: Tab, frame: Frame) -> World | None:
@@ -245,29 +263,20 @@ async def _in_frame(tab: Tab, frame: Frame, query: str, *, one: bool) -> _Found 
         return None
     if not matches:
         return None
-    if len(rivals := [rival for rival in found.get("rivals", ()) if rival["n"] in matches]) > 1:
-        lines = [line(rival) + (f" in {quoted(rival['around'], 100)}" if rival["around"] else "") for rival in rivals]
-        more = " or more" if found["total"] > len(rivals) else ""  # of the others some may be out of sight
-        raise _ambiguous(query, f"{len(rivals)}{more}", shown(tab, world, lines))
     local, total = matches[0], found["total"] if matches == found["matches"] else len(matches)
     note = f"the first of {total} matches" if total > 1 else ""
     focused = query.strip() == ":focus"
     element = Element(frame, world, local, tab.refs.number(world.uid, local), note, focused=focused)
-    return _Found(element, found.get("seen") if local == found["matches"][0] else None, found.get("fit", 0))
+    alone = [one for one in [found.get("seen")] if one and local == found["matches"][0]]
+    rivals = [rival for rival in found.get("rivals", ()) if rival["n"] in matches]
+    seen = rivals if len(rivals) > 1 else alone
+    more = len(seen) > 1 and found["total"] > len(seen)  # some of the others may be out of sight
+    return _Found(element, found.get("fit", 0), len(seen), more, shown(tab, world, [_told(one) for one in seen]))
 
 
-def _ambiguous(query: str, count: int | str, candidates: list[str]) -> Failure:
-    """To act on the first of them could be to delete another record than the one that was meant."""
-    return Failure(
-        "ambiguous",
-        f"{count} elements match {query!r}: nothing was done",
-        details={"candidates": candidates},
-        suggestions=["repeat the call with the ref of the one that is meant"],
-    )
-
-
-def _shown_line(tab: Tab, found: _Found) -> str:
-    return tab.refs.render(found.element.world.uid, line(found.seen or {}))
+def _told(rival: dict[str, Any]) -> str:
+    around = rival.get("around")
+    return line(rival) + (f" in {quoted(around, 100)}" if around else "")
 
 
 async def _not_found(tab: Tab, frame: Frame, query: str) -> Failure:

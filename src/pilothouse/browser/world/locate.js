@@ -210,12 +210,12 @@ function byText(spec) {
   const showing = smallestWith((text) => fold(text).includes(needle), roots).filter(isRendered);
   if (quoted) return saidBy(showing, (text) => fold(text) === needle, roots, { want, needle, fold });
   for (const whole of [true, false]) {
-    fit = whole ? 1 : 2;
     const all = saidBy(showing, (text) => isWordsOf(fold(text), needle, whole), roots, { want, needle, fold });
-    if (all.length) return all;
+    if (all.length) { fit += whole ? 0 : POOLS; return all; }
   }
   return [];
 }
+const POOLS = 6;
 function saidBy(showing, has, roots, { want, needle, fold }) {
   const found = [...new Set(showing.map((el) => closestSaying(el, has, 2000 + want.length)).filter(Boolean))];
   const named = [];
@@ -240,11 +240,10 @@ function saidBy(showing, has, roots, { want, needle, fold }) {
   const acting = all.filter((el) => isActionable(el) && !(tagOf(el) === "label" && either.has(controlOf(el))));
   const listed = all.filter((el) => meant.has(el));
   const isExact = (el) => fold(nameOf(el)) === needle || fold(readText(el, 2000)) === needle;
-  // What acts by itself comes before the words of a list, and what is called just so before what holds more.
+  // POOLS of them. What acts by itself comes before the words of a list, and what is called just so before what holds more.
   const pools = [acting.filter(isExact), listed.filter(isExact), acting, listed, all.filter(isExact), all];
-  const best = pools.find((pool) => pool.length) || [];
-  if (best.length && isExact(best[0])) fit = 0;
-  return innermost(best);
+  fit = pools.findIndex((pool) => pool.length);
+  return innermost(pools[fit] || []);
 }
 // A word may stand beside a longer one that begins or ends like it ("Name [Rename]"): then what is around both says it.
 const AROUND = 6;

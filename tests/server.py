@@ -201,7 +201,8 @@ async def halting(request: Request) -> Response:
     """A page whose second half comes after a while."""
 
     async def halves() -> AsyncIterator[str]:
-        yield f"<!doctype html><title>Halting</title><h1>First half</h1>{'<!-- -->' * 200}"
+        asks = "<script>alert('Half way')</script>" * ("asks" in request.query_params)
+        yield f"<!doctype html><title>Halting</title><h1>First half</h1>{'<!-- -->' * 200}{asks}"
         await asyncio.sleep(int(request.query_params.get("ms", "700")) / 1000)
         yield "<button onclick='this.textContent = 1'>Choose</button>"
 

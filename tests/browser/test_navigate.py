@@ -217,6 +217,39 @@ async def test_a_page_that_came_by_itself_is_not_read_half(agent: Agent, site: P
     assert "Choose" in state
 
 
+@promise("A09", "A19")
+@pytest.mark.parametrize("way", ["by itself", "click", "navigate"])
+async def test_a_page_that_asks_half_way_is_not_read_half_afterwards(agent: Agent, site: PageServer, way: str) -> None:
+    url = site.url("halting?ms=1000&asks=1")
+    opener = f"<button onclick='location = `{url}`'>Go</button>"
+    timer = f"<script>setTimeout(() => {{ location = `{url}` }}, 700)</script>"
+    await agent.call("navigate", url=site.inline(timer if way == "by itself" else opener))
+    await agent.call("get_page_state")  # what the navigation started has been waited for
+    tab = tab_of(agent)
+    if way == "navigate":
+        await fails(agent, "dialog_open", "navigate", url=url)
+    elif way == "click":
+        await agent.call("click", target="text=Go")
+    assert await tab.signal.until(lambda: tab.dialog, 5)
+    await agent.call("handle_dialog", accept=True)
+    assert "Choose" in await agent.text("get_page_state")
+
+
+@promise("A09")
+async def test_a_page_that_goes_on_half_way_is_not_read_half(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<script>setTimeout(() => { location = '/half' }, 700)</script>"))
+    await agent.call("get_page_state")
+    tab = tab_of(agent)
+    assert await tab.signal.until(lambda: tab.url == site.url("half"), 5)
+    asked = asyncio.ensure_future(agent.text("get_page_state"))
+    on = asyncio.get_running_loop().call_later(
+        STANDS_S * 0.8,
+        lambda: tab.channel.post("Runtime.evaluate", expression="location = '/halting?ms=700'"),
+    )
+    assert "Choose" in await asked
+    on.cancel()
+
+
 @promise("A09")
 async def test_a_page_that_never_ends_is_waited_for_once(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.inline("<script>setTimeout(() => { location = '/half' }, 700)</script>"))

@@ -147,6 +147,22 @@ async def test_a_current_tab_that_closes_itself_leaves_none_current(agent: Agent
 
 
 @promise("B07")
+@pytest.mark.parametrize("how", ["asked", "by itself"])
+async def test_once_no_tab_is_left_nothing_is_mistaken(agent: Agent, site: PageServer, how: str) -> None:
+    await agent.call("navigate", url=site.url("popup.html"))
+    await agent.call("click", target="text=Open window")
+    await agent.call("switch_tab", tab="t2")
+    first = next(tab for tab in agent.gate.own(agent.caller).all()[0].tabs if tab.name == "t1")
+    await close_itself(agent)
+    if how == "asked":
+        await agent.call("close_tab", tab="t1")
+    else:
+        first.channel.post("Page.close")
+        assert await first.signal.until(lambda: first.closed, 5)
+    assert (await agent.call("navigate", url=site.url("form.html")))["title"] == "Form"
+
+
+@promise("B07")
 async def test_who_goes_somewhere_without_a_tab_gets_a_new_one(agent: Agent, site: PageServer) -> None:
     """Once it has heard that the current one has closed."""
     await agent.call("navigate", url=site.url("popup.html"))

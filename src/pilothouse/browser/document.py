@@ -22,7 +22,7 @@ class Document:
         self.whole = whole
         self.dom_ready = whole
         self.loaded = whole
-        self.awaited = whole  # its DOM was waited for, and nobody does so again
+        self.given_up = False  # its DOM was waited for long enough: some never end
         self.unreachable = unreachable
         self.titled = False  # it tells its title itself, and each change of it
         self.told: set[tuple[str, int]] = set()  # of each world the nodes whose click listeners its walker knows of

@@ -324,7 +324,6 @@ async def _arrive(tab: Tab, before: Document | None, wait_until: str, end: float
         request = tab.network.by_loader(tab.document.loader_id)
         error = request.failure if request else "it could not be loaded"
         raise _failed(tab, tab.document.unreachable, error, request)
-    tab.document.awaited = True
     await _until(tab, lambda: tab.document.dom_ready, end, url)
     if wait_until == "domcontentloaded":
         return
@@ -342,6 +341,7 @@ async def _until(tab: Tab, condition: Callable[[], bool], end: float, url: str) 
 
     remaining = end - asyncio.get_running_loop().time()
     if not await tab.signal.until(over, max(remaining, 0)):
+        tab.document.given_up = True
         raise _late(tab, f"{short(url)} did not finish loading")
     tab.check_open()
     tab.check_dialog()

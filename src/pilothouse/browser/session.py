@@ -95,7 +95,7 @@ class Session:
         self._dismissed: set[Tab] = set()
         self._closing: set[asyncio.Task[None]] = set()
         self._withdrawn: OrderedDict[str, str] = OrderedDict()  # tabs that the person took back, and in which words
-        self._lost: Callable[[], Failure] | None = None  # why none is current, until somebody says which one is
+        self._lost: Callable[[], Failure | None] | None = None  # why none is current, until somebody says which one is
         self._is_told = False
         self._popups: dict[str, float] = {}  # tabs opened by pages that nobody has waited for yet, and when
         self._popped = Signal()
@@ -187,9 +187,9 @@ class Session:
                 raise self._no_tab(f"there is no tab {name[:40]!r} in this session")
             await self.context.wake(found)
             return found
-        if self.current is None and self._lost and not (opens and self._is_told):
+        if self.current is None and not (opens and self._is_told) and (lost := self._lost and self._lost()):
             self._is_told = True
-            raise self._lost()
+            raise lost
         if opens and (self.current is None or self.current.closed):
             return await self.new_tab("about:blank", background=False)
         if self.current is None or self.current.closed:
@@ -318,14 +318,14 @@ class Session:
         if not is_asked_for:
             self.watch.add("tab_closed", tab.name, words)
 
-    def _lose(self, why: Callable[[], Failure]) -> None:
+    def _lose(self, why: Callable[[], Failure | None]) -> None:
         """What was meant for it must not happen in another tab: none is current until somebody says which."""
         self.current, self._lost, self._is_told = None, why, False
 
-    def _gone(self, name: str, heir: str) -> Failure:
-        """The current tab closed, and nobody of ours asked for it."""
+    def _gone(self, name: str, heir: str) -> Failure | None:
+        """The current tab closed, and nobody of ours asked for it. Once no other is left, nothing can be mistaken."""
         if not self._tabs:
-            return self._no_tab("no tab is current: the last one was closed")
+            return None
         other = heir if heir in self._tabs else self.tabs[-1].name
         steps = [f"switch_tab {other}, or name it: tab={other}", "list_tabs shows what is open"]
         return Failure("tab_closed", f"{name}, the current tab, has closed", suggestions=steps)

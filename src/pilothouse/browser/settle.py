@@ -222,8 +222,8 @@ async def _new_document(tab: "Tab", timeout: float) -> None:
     def stands() -> bool:
         return bool(tab.dialog or tab.closed or tab.crashed or (not tab.route.navigating and tab.document.dom_ready))
 
-    await tab.signal.until(stands, max(timeout, 0))
-    tab.document.awaited = True
+    if not await tab.signal.until(stands, max(timeout, 0)):
+        tab.document.given_up = timeout > 0
     if tab.title or tab.dialog or tab.closed or tab.crashed:
         return
     try:

@@ -5,6 +5,7 @@ first, so that nobody talks to a page that cannot answer or is still becoming an
 """
 
 import asyncio
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -222,17 +223,23 @@ class Tab:
             self.check_dialog()
         if not await self.signal.until(lambda: not self._is_leaving or self.closed, timeout / 3):
             raise self._on_its_way()
-        if not (self.document.awaited or revives):
-            await self._stands(min(STANDS_S, timeout / 3))
+        if not revives:
+            await self._stands(timeout / 3)
         self.check_open()
 
     async def _stands(self, timeout: float) -> None:
-        """A document that came by itself may be half there. That is waited for once: some never end."""
-        await self.signal.until(
-            lambda: bool(self.document.dom_ready or self.dialog or self.closed or self.crashed), timeout
-        )
-        self.document.awaited = True
-        self.check_dialog()
+        """A document that came by itself may be half there. Each is waited for once: some never end."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + timeout
+        while not (self.document.dom_ready or self.document.given_up or self.crashed or self.closed):
+            document, patience = self.document, min(STANDS_S, end - loop.time())
+            if not await self.signal.until(functools.partial(self._is_past, document), patience):
+                document.given_up = True
+            self.check_dialog()
+
+    def _is_past(self, document: Document) -> bool:
+        """Whether there is nothing more of it to wait for."""
+        return bool(document.dom_ready or document is not self.document or self.dialog or self.crashed or self.closed)
 
     @property
     def _is_leaving(self) -> bool:

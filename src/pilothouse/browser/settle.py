@@ -43,7 +43,7 @@ class Mark:
         self.acted_at = 0.0
         self.given_up: dict[str, Request] = {}  # not answered in time
         self.refused: list[dict[str, str]] = []  # fields that kept the browser from sending a form
-        self.landed = ""  # what a press has hit instead of what it was aimed at
+        self.missed: dict[str, Any] | None = None  # what was wrong with a press, as press.js tells it
         self.field: dict[str, Any] | None = None  # what has come of a text in it, if it was told just now
         self.kept = False  # from what else had the focus by then: the last key of a text
         self.active: dict[str, str] | None = None  # what the focused list says is active in it, if that is new
@@ -61,13 +61,25 @@ async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S, ahead: "
     tab.acted(mark.began_at)
     turned = asyncio.ensure_future(_sooner(ahead, mark)) if ahead else None
     try:
-        return await _follow(tab, mark, loop.time() + timeout, turned)
+        effect = await _follow(tab, mark, loop.time() + timeout, turned)
+        if mark.missed and mark.missed["kept"]:
+            raise _kept(mark.missed["by"])
+        return effect
     finally:
         for one in (ahead, turned):
             if one:
                 one.cancel()
         if loop.time() - mark.acted_at > WINDOW_S / 2:
             mark.acted_at = loop.time()  # a page that is slow to answer has had no time for its timers yet
+
+
+def _kept(by: str) -> Failure:
+    return Failure(
+        "not_actionable",
+        f"nothing was pressed: {by} came under the pointer when it moved there",
+        details={"reason": "moved", "by": by},
+        suggestions=["look at the page (get_page_state): hovering has changed it, and what is there now can be named"],
+    )
 
 
 def turn_ahead(frame: Frame, event: str, *, behind: bool = False, field: int = 0) -> Ahead:
@@ -212,7 +224,7 @@ async def _told(mark: Mark, asked: Callable[[World], Awaitable[Any]]) -> Any:
 def _heard(mark: Mark, told: dict[str, Any]) -> int:
     mark.refused += told["refused"]
     mark.active = told["active"] or mark.active
-    mark.landed = told["landed"] or mark.landed
+    mark.missed = told["missed"] or mark.missed
     mark.field = told.get("field")
     mark.kept = mark.kept or bool(mark.field and mark.field["kept"])
     return told["changes"]

@@ -64,8 +64,8 @@ async def acted(tab: Tab, done: str, note: str = "", want: Want = None, *, sends
     seen = await _seen(tab, want) if want and not tab.closed and not tab.dialog else ""  # first: it may take its time
     data = Acted(done, note, seen, _refusal(tab, mark), _invalid(mark) if sends else [])
     notes = [note] if note else []
-    if mark and mark.landed:
-        notes.append(f"but the press landed on {mark.landed}, which came under the pointer meanwhile")
+    if mark and mark.missed:
+        notes.append(_missed(mark.missed["by"]))
     if mark and tab.document is not mark.document and tab.url == tab.told_url:
         notes.append("the page was loaded again: its refs are new")
     if data.status:
@@ -89,6 +89,12 @@ async def shown(tab: Tab, result: Result[S], want: Want) -> Result[S]:
     if want and not tab.closed and not tab.dialog:
         result.data.snapshot = result.page = await _seen(tab, want)
     return result
+
+
+def _missed(by: str) -> str:
+    if by:
+        return f"but the press went to {by}, which came under the pointer meanwhile"
+    return "but no click came of it: something else lay there when the button was let go; look again"
 
 
 def _refusal(tab: Tab, mark: Mark | None) -> int:

@@ -115,7 +115,7 @@ ph.check = async (n, { enabled = true, waitMs = 1000, seal = "" } = {}) => {
     await stillness(el);
     const spot = enabled && isOff(el) ? { fail: "disabled" } : place(el);
     if (!spot.fail && seal && !isAsJudged(seal, pressSights(el, spot))) return { fail: "changed", ...named(el) };
-    if (!spot.fail) { begin(el); if (enabled) expectPress(el); return { ...spot, twin, ...named(el) }; }
+    if (!spot.fail) { begin(el); if (enabled) expectPress(el, spot); return { ...spot, twin, ...named(el) }; }
     if (performance.now() >= end) return { ...spot, ...named(el) };
     await nextChange(Math.min(100, end - performance.now()));
   }

@@ -41,24 +41,10 @@ ph.tick = async (field = 0) => {
     await later(0);  // in line behind every timer that is due, however late a busy machine has made it
     const before = seenChanges;
     watch();
-    if (seenChanges === before || performance.now() > end) return { changes: seenChanges - first, refused: refused(), active: newlyActive(), landed: landed(), ...(field ? { field: ph.typed(field) } : {}) };
+    if (seenChanges === before || performance.now() > end) return { changes: seenChanges - first, refused: refused(), active: newlyActive(), missed: missed(), ...(field ? { field: ph.typed(field) } : {}) };
   }
 };
 ph.drawn = () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => resolve())), later(RESTLESS_MS)]).then(turn);
-// Where a press really went: hovering, or a page that moves, may have put something else under the pointer. One that was
-// aimed and never came is forgotten: what a person presses later was not meant by it.
-let aimedAt = null;
-let landedOn = "";
-const expectPress = (el) => { aimedAt = el; landedOn = ""; };
-function see(hit) {
-  if (aimedAt && hit && !lands(hit, aimedAt)) landedOn = brief(hit);
-  aimedAt = null;
-}
-function landed() {
-  const told = landedOn;
-  expectPress(null);
-  return told;
-}
 let lastActive = null;
 function newlyActive() {
   const el = activeIn(focusedElement());
@@ -72,13 +58,15 @@ function newlyActive() {
 // question, and no longer; it answers nothing then, or it would take away what the next action is to be told.
 const given = new Set();
 const awaited = new Set();
-const onInput = ({ type, isTrusted, clientX, clientY }) => {
+const onInput = ({ type, isTrusted }) => {
   if (!isTrusted) return;
-  if (type === "mousedown") { see(deepHit(clientX, clientY)); return; }
   given.add(type);
   for (const { kind, go } of awaited) if (kind === type) go();
 };
-const hearInputs = () => { for (const kind of ["keyup", "mouseup", "mousedown"]) addEventListener(kind, onInput, true); };
+const hearInputs = () => {
+  for (const kind of ["keyup", "mouseup"]) addEventListener(kind, onInput, true);
+  hearPresses();  // behind the others, which hear also of a press that is kept from the page
+};
 function watchInputs() {
   given.clear();
   hearInputs();

@@ -8,6 +8,7 @@ import pytest
 
 from bench.tokens import count_tokens
 from pilothouse.browser.budget import clip, paged, tokens
+from pilothouse.browser.signs import CHINESE, KOREAN
 from tests.promises import promise
 
 pytestmark = promise("A12")
@@ -78,6 +79,29 @@ def of_syllables(count: int) -> str:
     return " ".join(words)
 
 
+def apart(signs: str) -> str:
+    return " ".join(signs)
+
+
+KANA = "あいうえおかきくけこさしすせそたちつてとなにぬねのはひふへほまみむめもやゆよらりるれろわをん"
+PLACES = (
+    "Ankara Antananarivo Bamako Bydgoszcz Chisinau Djibouti Fukuoka Gaborone Guangzhou Hakodate Harare Hyderabad Iquitos"
+    " Jyvaskyla Kagoshima Kampala Kathmandu Kawasaki Kinshasa Kumasi Lilongwe Lubumbashi Maputo Mbabane Mogadishu Mwanza"
+    " Nagasaki Ndjamena Nouakchott Novosibirsk Nuuk Okayama Ouagadougou Paramaribo Pekanbaru Podgorica Pontianak Quito"
+    " Rawalpindi Samarkand Semarang Shenzhen Skopje Surabaya Szczecin Taganrog Thimphu Toamasina Tokushima Ujjain"
+    " Vijayawada Wakayama Windhoek Yaounde Yekaterinburg Yokohama Zanzibar Zhengzhou"
+)
+THINGS = (  # creatures of a game, chairs, firms, pills
+    "Bulbasaur Ivysaur Venusaur Charmeleon Wartortle Caterpie Kakuna Pidgeotto Rattata Ekans Nidorina Vulpix Zubat"
+    " Golbat Venonat Diglett Meowth Growlithe Poliwag Kadabra Machoke Geodude Ponyta Doduo Dewgong Onix Voltorb"
+    " Ektorp Kallax Hemnes Vittsjo Trofast Songesand Koppang Zovio Qualtaro Velano Kaluva Nexora Zalora Vivino"
+    " Adalimumab Tocilizumab Rosuvastatin Pantoprazole Sitagliptin Apixaban Empagliflozin Quetiapine Ribociclib"
+)
+ROMAJI = (
+    "watashi no namae wa tanaka desu. sumimasen, kono densha wa shibuya ni tomarimasu ka. eki made dono kurai kakarimasu"
+    " ka. toire wa doko desu ka. mizu o kudasai. nihongo ga sukoshi wakarimasu. neko ga suki desu. ikura desu ka. "
+)
+
 KINDS = {
     "english": "Review the terms, then press Continue to place your order; you can cancel it until it ships.\n" * 20,
     "chinese": "请输入您的手机号码和验证码，点击提交按钮完成登录。购物车内没有商品，继续浏览。" * 20,
@@ -91,6 +115,18 @@ KINDS = {
     "made-up names": of_syllables(3),
     "buttons with made-up names": lines_of(of_syllables(3)),
     "buttons with such capitals": lines_of(of_syllables(3).title()),
+    "such capitals of two": of_syllables(2).title(),
+    "places": PLACES.replace(" ", "\n"),
+    "things": THINGS.replace(" ", "\n"),
+    "buttons with things": lines_of(THINGS),
+    "japanese in latin letters": ROMAJI,
+    "kana apart": apart(KANA),
+    "chinese apart": apart("鼠牛虎兔龙蛇马羊猴鸡狗猪王李张刘陈杨黄赵周吴徐孙朱"),
+    "chinese in pairs": ids(CHINESE, 2),
+    "chinese in threes": ids(CHINESE, 3),
+    "korean apart": apart(by_lot(KOREAN)),
+    "chinese of three pieces": by_lot("".join(map(chr, range(0x9D00, 0x9E00)))),
+    "korean of three pieces": by_lot("".join(map(chr, range(0xBE80, 0xC040)))),
     "buttons with chinese signs": lines_of(by_lot("".join(map(chr, range(0x4E00, 0xA000))) + " " * 5000)),
 }
 

@@ -1,4 +1,4 @@
-"""Chinese and Korean signs that a model reads as one piece each (o200k); of all others each costs two or three.
+"""Chinese and Korean signs that a model reads as one piece each (o200k); each of the others costs two, or three.
 
 Above: budget. Below: nothing.
 """
@@ -65,4 +65,14 @@ KOREAN = (
     "큰클큼키킨킬킹타탁탄탈탕태택터턴털테텍텐텔템토톡톤통퇴투튀튜트특튼틀티틱틴팀팅파판팔패팩팬퍼페펴편평폐포폭폰폴폼"
     "표푸풀품풍퓨프픈플피픽핀필핏핑하학한할함합항해했행향허헌험헤혀혁현혈협형혜호혹혼홀홈홍화확환활황회획효후훈휘휴흡"
     "흥희히힌힘"
+)
+
+# Those of three, for a set of a pattern: the tokenizer knows neither the two bytes they begin with nor the two they end
+# with. A few of one or two are among them.
+DEAREST = (
+    "\u5d40-\u5dbf\u6ac0-\u6aff\u8780-\u87bf\u8800-\u883f\u9780-\u97bf\u9bc0-\u9c7f\u9d00-\u9dff\u9fc0-\u9fff"
+    "\uad80-\uadbf\uae80-\uaebf\uaf40-\uafff\ub1c0-\ub1ff\ub240-\ub27f\ub380-\ub3bf\ub480-\ub4bf\ub540-\ub57f"
+    "\ub5c0-\ub67f\ub6c0-\ub6ff\ub880-\ub8bf\ubac0-\ubaff\ubb40-\ubbbf\ubc40-\ubc7f\ubd40-\ubd7f\ube80-\uc03f"
+    "\uc300-\uc33f\uc380-\uc4ff\uc7c0-\uc7ff\uc940-\uc97f\uca00-\uca3f\uca80-\ucbff\ucd40-\ucd7f\ucdc0-\ucdff"
+    "\ucf80-\ucfbf\ud1c0-\ud1ff\ud240-\ud27f\ud340-\ud37f\ud400-\ud47f\ud4c0-\ud4ff\ud6c0-\ud73f"
 )

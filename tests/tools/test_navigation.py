@@ -96,9 +96,7 @@ async def test_a_page_that_cannot_be_loaded(agent: Agent, site: PageServer) -> N
     await agent.call("navigate", url=site.inline(LATE.replace("/small.html", "http://127.0.0.1:9/")))
     await agent.call("click", target="#go")
     answer = await agent.ask("wait_for_navigation")
-    if (
-        answer.data["error"]["code"] == "approval_pending"
-    ):  # in the person's own Chrome somebody is asked about it, who is slow to answer
+    if answer.data["error"]["code"] == "approval_pending":  # in the person's own Chrome, where they have not said yet
         answer = await agent.ask("wait_for_navigation")
     assert answer.data["error"]["code"] == "navigation_failed"
 

@@ -49,6 +49,12 @@ async def fake_fail(sessions: OwnSessions) -> Result[Nothing]:
     raise Failure("stale_ref", "e3 is gone", suggestions=["take a new snapshot"])
 
 
+@tool(Access.READ, example={})
+async def fake_steps(sessions: OwnSessions) -> Result[Nothing]:
+    """Like a batch whose second step names no tool."""
+    raise Failure("unknown_tool", "step 2 of 2 (clik) failed: there is no tool clik", details={"step": 2})
+
+
 @tool(Access.VISIT, example={"name": "a"}, core=True)
 async def fake_slow(sessions: OwnSessions, name: str = "", seconds: float = 30.0) -> Result[Nothing]:
     """Take long."""

@@ -98,6 +98,9 @@ async def test_an_unknown_tool_is_a_protocol_error(where: Any, mode: str) -> Non
     async with official(where, mode) as client:
         with pytest.raises(MCPError, match="did you mean fake_echo"):
             await client.call_tool("fake_ecko", {})
+        result = await client.call_tool("fake_steps", {})  # a batch is known, whatever its steps name
+        assert result.is_error
+        assert "step 2 of 2" in result.content[0].text  # pyright: ignore
 
 
 @WIRES

@@ -209,7 +209,7 @@ class McpDoor:
         self._notice_sessions(caller)
         if not has_answered and (question := self._questions.returned(client, answer)):
             return question
-        if answer.failed and answer.data["error"]["code"] == "unknown_tool":
+        if answer.failed and _is_of_no_tool(answer.data["error"]):
             raise MCPError(types.INVALID_PARAMS, answer.text, answer.data["error"])
         return answer_to_wire(answer)
 
@@ -508,6 +508,11 @@ _QUESTIONS: dict[str, tuple[Any, Any]] = {
     "elicitation/create": (types.ElicitRequest, types.ElicitResult),
     "sampling/createMessage": (types.CreateMessageRequest, types.CreateMessageResult),
 }
+
+
+def _is_of_no_tool(error: dict[str, Any]) -> bool:
+    """A batch is known, whatever its steps name."""
+    return error["code"] == "unknown_tool" and "step" not in error["details"]
 
 
 def _completed(handler: Handler) -> Handler:

@@ -1,9 +1,12 @@
 """Frames: listed, entered, left."""
 
+import re
+
 import pytest
 
+from pilothouse.browser.aim import Held, Pointing
 from pilothouse.browser.unseen import resolved
-from tests.browser.looking import fails, look, tab_of
+from tests.browser.looking import fails, look, ref_in, tab_of
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -44,6 +47,57 @@ async def test_switching(agent: Agent, site: PageServer, frame: str, name: str) 
     assert f"{name} field" in (await agent.call("get_page_text"))["text"]
     await agent.call("main_frame")
     assert await agent.js("document.title") == "Frames"
+
+
+HOLDERS = {
+    "object": '<object type="text/html" data="{url}" title=Pane></object>',
+    "embed": '<embed src="{url}" title=Pane>',
+}
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["same_origin", "other_origin"])
+@pytest.mark.parametrize("tag", HOLDERS)
+async def test_a_page_in_an_object_or_embed(agent: Agent, site: PageServer, tag: str, other: bool) -> None:
+    holder = HOLDERS[tag].format(url=site.url("frame.html?name=Held", other=other))
+    await agent.call("navigate", url=site.inline(f"<h1>Top</h1>{holder}<button>After</button>"))
+    await agent.call("wait_for", target="text=Held button")
+    seen = await look(agent)
+    where = f" -> {site.other_origin.partition('://')[2]}" if other else ""
+    assert re.search(rf'\niframe "Pane" e\d+{where}\n  button "Held button" e\d+\n.*\nbutton "After"', seen, re.S)
+    assert (await agent.call("find", text="Held field"))["total"] == 1
+    await agent.call("click", target=ref_in(seen, 'button "Held button"'))
+    assert '+   status: "1"' in await look(agent, diff=True)
+    await agent.call("click", target=ref_in(seen, '"Held field"'))
+    await agent.call("press_key", key="x")
+    assert '="x"' in await look(agent)
+
+
+@promise("D08")
+@pytest.mark.parametrize("tag", HOLDERS)
+async def test_what_is_judged_lies_in_an_object_or_embed_that_nobody_has_looked_at(
+    agent: Agent, site: PageServer, tag: str
+) -> None:
+    await agent.call("navigate", url=site.inline(HOLDERS[tag].format(url=site.url("frame.html?name=Held"))))
+    await agent.call("click", target="label=Held field")
+    keys, point = Held(Pointing(keys=True)), Held(Pointing(point=(25, 25)))
+    await keys.look(tab_of(agent))
+    await point.look(tab_of(agent))
+    assert [(one.role, one.name) for one in (*keys.sights, *point.sights)] == [
+        ("textbox", "Held field"),
+        ("button", "Held button"),
+    ]
+    assert 'textbox "Held field"' in await agent.text("click", target=":focus")
+
+
+@pytest.mark.parametrize("tag", HOLDERS)
+async def test_a_picture_in_an_object_or_embed_is_none(agent: Agent, site: PageServer, tag: str) -> None:
+    picture = site.inline(
+        '<svg xmlns="http://www.w3.org/2000/svg"><text y="20">Drawn</text></svg>', type="image/svg+xml"
+    )
+    await agent.call("navigate", url=site.inline(HOLDERS[tag].format(url=picture)))
+    seen = await look(agent)
+    assert re.search(rf'^{tag} "Pane" <\d+x\d+>$', seen, re.M)
+    assert "iframe" not in seen
 
 
 async def test_a_frame_that_is_not_there(agent: Agent, site: PageServer) -> None:

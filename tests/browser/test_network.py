@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from pilothouse.browser.network import RING, Network
-from tests.browser.looking import fails
+from pilothouse.cdp.connection import Channel, Connection
+from tests.browser.looking import fails, tab_of
 from tests.house import Agent
 from tests.promises import promise
 from tests.server import PageServer
@@ -112,6 +113,24 @@ async def test_a_chain_of_redirects(agent: Agent, site: PageServer) -> None:
 
 
 async def test_bodies_outlive_their_page(agent: Agent, site: PageServer) -> None:
+    one = await pressed(agent, site, "Post JSON")
+    await agent.call("navigate", url=site.url("small.html"))
+    await agent.call("navigate", url=site.url("form.html", other=True))
+    assert json.loads((await detail(agent, one))["response_body"])["method"] == "POST"
+    assert tab_of(agent).network.durable  # the browser has kept it, not we
+
+
+async def test_bodies_outlive_their_page_in_an_older_browser(
+    agent: Agent, site: PageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that passes over the argument without a word, and refuses the command."""
+    post = Connection.post
+
+    def old(self: Connection, channel: Channel, method: str, params: dict[str, Any], *rest: Any) -> Any:
+        known = {name: one for name, one in params.items() if name != "enableDurableMessages"}
+        return post(self, channel, method.replace("configureDurable", "unheardOf"), known, *rest)
+
+    monkeypatch.setattr(Connection, "post", old)
     one = await pressed(agent, site, "Post JSON")
     await agent.call("navigate", url=site.url("small.html"))
     await agent.call("navigate", url=site.url("form.html", other=True))

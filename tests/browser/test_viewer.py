@@ -1,5 +1,6 @@
 """PDFs: whoever meets one is told what it is, and how to read it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,13 @@ async def test_one_in_a_frame(agent: Agent, site: PageServer) -> None:
     seen = await look(agent)
     assert 'heading "Top"' in seen
     assert "  (a PDF in Chrome's viewer, whose text cannot be read here: screenshot shows it)" in seen
+
+
+@WHOLE
+@pytest.mark.parametrize("holder", ["<object data='{}'></object>", "<embed src='{}'>"], ids=["object", "embed"])
+async def test_one_in_an_object_or_embed(agent: Agent, site: PageServer, holder: str) -> None:
+    await agent.call("navigate", url=site.inline(holder.format(pdf(site).replace("'", "%27"))))
+    assert re.search(r"^(object|embed) <\d+x\d+>$", await look(agent), re.M)
 
 
 async def test_the_shell_downloads_it(agent: Agent, site: PageServer) -> None:

@@ -223,6 +223,15 @@ async def test_resources_change_when_a_call_opens_a_session(local: Path, gate: F
         assert methods == {"result", "notifications/resources/list_changed"}
 
 
+@WIRES
+async def test_an_older_client_is_told_that_resources_change(where: Any) -> None:
+    """The SDK would say no by itself, and who goes by that never looks again."""
+    async with official(where, "legacy") as client:
+        resources = client.server_capabilities.resources
+        assert resources
+        assert resources.list_changed is True
+
+
 # One pipe
 
 

@@ -8,12 +8,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from pilothouse.errors import Failure
 from pilothouse.options import Browser, Profile
+from pilothouse.providers import launch
 from pilothouse.providers.launch import Chrome, Launcher
+from tests.guard.escapes import Trap
 from tests.promises import promise
 
 LAUNCHED = Path(__file__).with_name("launched.py")
@@ -76,6 +79,39 @@ async def said_off(chrome: Chrome) -> str:
     await chrome.close()
     (said,) = [one for one in command if one.startswith("--disable-features=")]  # Chrome would take the last one alone
     return said
+
+
+@promise("D04")
+async def test_what_is_outside_all_contexts_reaches_nobody(tmp_path: Path) -> None:
+    """Sessions have contexts with a way to the network; whatever ends up beside them has none."""
+    chrome = await Launcher(Browser(), tmp_path).start()
+    root = chrome.connection.root
+    async with Trap() as trap:
+        target = await root.send("Target.createTarget", url="about:blank")
+        session = await root.send("Target.attachToTarget", targetId=target["targetId"], flatten=True)
+        page = root.child(session["sessionId"])
+        ended = await page.send("Page.navigate", url=f"http://127.0.0.1:{trap.port}/")
+        assert (trap.caught, ended.get("errorText")) == ([], "net::ERR_PROXY_CONNECTION_FAILED")
+    await chrome.close()
+
+
+@promise("A02")
+@pytest.mark.parametrize(
+    ("root", "sandbox", "has_one"),
+    [(True, "auto", False), (True, True, True), (False, "auto", True), (False, False, False)],
+)
+def test_without_its_sandbox_only_where_it_must_be_and_not_in_silence(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    root: bool,
+    sandbox: Literal["auto"] | bool,
+    has_one: bool,
+) -> None:
+    monkeypatch.setattr(launch, "_is_root", lambda: root)
+    flags = Launcher(Browser(sandbox=sandbox), tmp_path)._flags(launch._Plan(tmp_path, 9, headless=True))
+    assert ("--no-sandbox" not in flags) == has_one
+    assert ("without its sandbox" not in caplog.text) == has_one
 
 
 @promise("B10", "B12")

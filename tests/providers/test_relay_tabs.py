@@ -43,11 +43,17 @@ class Yes:
         pass
 
 
-def came(to: Link, *tabs: dict[str, Any], share: str = "all", attached: tuple[dict[str, Any], ...] = ()) -> Yes:
+def came(
+    to: Link,
+    *tabs: dict[str, Any],
+    share: str = "all",
+    attached: tuple[dict[str, Any], ...] = (),
+    wire: type[Yes] = Yes,
+) -> Yes:
     told = {"version": "0.1.0", "install": INSTALL, "boot": "b", "share": share, "tabs": tabs, "attached": attached}
-    wire = Yes(to)
-    to.arrive(frames.hello(json.dumps(told).encode()), wire)
-    return wire
+    on = wire(to)
+    to.arrive(frames.hello(json.dumps(told).encode()), on)
+    return on
 
 
 def shared_by(links: Links) -> Shared:
@@ -153,6 +159,41 @@ async def test_a_fresh_daemon_waits_a_moment_for_browsers_that_are_paired(monkey
     with pytest.raises(Failure) as caught:
         Links().find()
     assert "open Chrome" in caught.value.suggestions[0]
+
+
+class Old(Yes):
+    """A browser that keeps no bodies for us when the page has gone on."""
+
+    def send(self, frame: bytes) -> None:
+        asked = json.loads(frame)
+        method = asked["payload"].get("method")
+        if method == "Network.configureDurableMessages":
+            cdp = {"code": -32601, "message": f"'{method}' wasn't found"}
+            self._say(
+                {"type": "response", "id": asked["id"], "error": {"code": "cdp", "message": "refused", "cdp": cdp}}
+            )
+        elif method == "Page.getFrameTree":
+            tree = {"frameTree": {"frame": {"id": "T2", "loaderId": "L", "url": "about:blank"}}}
+            self._say({"type": "response", "id": asked["id"], "data": tree})
+        elif method == "Runtime.evaluate":
+            self._say({"type": "response", "id": asked["id"], "data": {"result": {"value": ""}}})
+        else:
+            self.sent.append(asked["type"])
+            self._say({"type": "response", "id": asked["id"], "data": {}})
+
+
+async def test_whether_the_browser_keeps_bodies_is_known_when_the_tab_wakes() -> None:
+    """To be told of it is no reason to wake."""
+    links = Links()
+    wire = came(links.of("work", INSTALL), THEIRS, share="tab", wire=Old)
+    seat = await shared_by(links).take("work")
+    (tab,) = seat.tabs
+    await tab.prepared()
+    assert (tab.network.durable, "attach" in wire.sent) == (True, False)
+    await seat.wake(tab)
+    await tab.channel.send("Page.enable")  # the answers come in order
+    assert (tab.network.durable, "attach" in wire.sent) == (False, True)
+    await seat.close()
 
 
 async def test_a_tab_of_the_persons_that_is_one_too_many_is_let_go_of() -> None:

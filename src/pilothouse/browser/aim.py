@@ -284,10 +284,10 @@ async def _descend(
         world = await tab.frames.ready(frame, CHECK_TIMEOUT_S)
         answer = await ask(world, x, y)
         owner = answer.get("frame", 0)
-        if not owner:
+        inner = await inside(tab, frame, owner) if owner else None
+        if inner is None and "seal" in answer:
             element = Element(frame, world, answer["local"], "") if "local" in answer else None
             return {**answer, "seal": f"{world.uid} {answer['seal']}", "element": element}
-        inner = await inside(tab, frame, owner)
         if inner is None:
             raise _changed("a frame")
         if origin := await world.call("frameOrigin", owner):

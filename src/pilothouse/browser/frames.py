@@ -27,6 +27,7 @@ class Frame:
         self.unreachable = ""  # the address that could not be loaded
         self.name = ""
         self.loader_id = ""
+        self.mime_type = ""
         self.origin = ""  # that its document acts as, if it is one of the web
         self.world: World | None = None
         self.page_context: tuple[str, int] | None = None  # the page's own world: unique id and number
@@ -175,6 +176,7 @@ class Frames:
             self.on_visit(frame.url)
         frame.name = info.get("name", "")
         frame.loader_id = info["loaderId"]
+        frame.mime_type = info.get("mimeType", "")
         self._count_move(frame)
 
     def _has_come(self, frame: Frame) -> bool:

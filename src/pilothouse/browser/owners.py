@@ -3,6 +3,8 @@
 Above: input, aim, locate, reading, capture, snapshot. Below: tab, frames, world.
 """
 
+import asyncio
+
 from pilothouse.browser.frames import Frame
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.world import World
@@ -19,6 +21,25 @@ async def owner_in(tab: Tab, frame: Frame, parent: Frame) -> int:
     local: int = await world.call_with("refOf", await node_in(world, node["backendNodeId"]))
     frame.owner = (world.uid, local)
     return local
+
+
+def known_holders(tab: Tab, frame: Frame, world: World) -> list[int]:
+    """The local refs of those elements in it that are known to hold a page that can be read. A picture or a PDF is a
+    document to the browser, too."""
+    owners = [one.owner for one in tab.frames.children(frame) if _is_page(one)]
+    return sorted(owner[1] for owner in owners if owner and owner[0] == world.uid)
+
+
+async def holders(tab: Tab, frame: Frame, world: World) -> list[int]:
+    """The same of all that are there; each is asked about once."""
+    asked = (owner_in(tab, child, frame) for child in tab.frames.children(frame) if _is_page(child))
+    await asyncio.gather(*asked, return_exceptions=True)  # one that goes meanwhile holds nothing
+    return known_holders(tab, frame, world)
+
+
+def _is_page(frame: Frame) -> bool:
+    kind = frame.mime_type
+    return bool(kind) and kind != "application/pdf" and not kind.startswith("image/")
 
 
 async def node_in(world: World, node: int) -> str:

@@ -93,10 +93,11 @@ async def _found(tab: Tab, world: World, told: dict[str, Any]) -> Picked:
     for _ in range(MAX_FRAME_DEPTH):
         if told.get("gone"):
             break
-        if not (owner := told.get("frame", 0)):
+        owner = told.get("frame", 0)
+        inner = await inside(tab, frame, owner) if owner else None
+        if inner is None and "local" in told:
             ref = tab.refs.number(world.uid, told.pop("local"))
             return msgspec.convert({**told, "ref": ref, "url": frame.url or tab.url}, Picked)
-        inner = await inside(tab, frame, owner)
         origin = await world.call("frameOrigin", owner)
         if inner is None or origin is None:
             break

@@ -19,12 +19,13 @@ _TITLE = "document.title"
 async def wake(tab: Tab, timeout: float) -> None:
     """Its session was ended and begins anew with this: the browser tells of every frame and world by itself."""
     tab.frames.lose(tab.channel)
-    await _take_stock(tab, timeout)
+    await meet(tab, timeout)
 
 
 async def meet(tab: Tab, timeout: float) -> None:
     """Its session has just begun, perhaps in the middle of things."""
     await _take_stock(tab, timeout)
+    tab.ask_durable(tab.channel)  # asked while it slept, the browser had no say
 
 
 async def find_again(tab: Tab) -> None:

@@ -21,7 +21,7 @@ from pilothouse.browser.frames import Frame
 from pilothouse.browser.listeners import tell_listeners, told_ahead
 from pilothouse.browser.locate import optional_scope, stale
 from pilothouse.browser.origins import origin_of
-from pilothouse.browser.owners import owner_in
+from pilothouse.browser.owners import holders, known_holders, owner_in
 from pilothouse.browser.tab import Tab
 from pilothouse.browser.unseen import open_roots
 from pilothouse.browser.whereabouts import Look, News, known, remember, settle
@@ -214,11 +214,11 @@ async def _gather(
         return _Part([(0, told)], frame.unreachable or frame.url, tab.title)
     world = await tab.frames.ready(frame, timeout)
     try:
-        answer = await _walk(world, {**wanted, "since": (since or {}).get(world.uid, -1)}, timeout)
+        answer = await _walked(tab, frame, world, {**wanted, "since": (since or {}).get(world.uid, -1)}, timeout)
     except WorldGone:
         await tab.signal.until(lambda: not tab.route.navigating, timeout)
         world = await tab.frames.ready(frame, timeout)
-        answer = await _walk(world, {**wanted, "scope": 0}, timeout)
+        answer = await _walked(tab, frame, world, {**wanted, "scope": 0}, timeout)
     if answer.get("error") == "stale":
         raise stale("scope", "the element is gone")
     own = [(depth, text, tab.refs.render(world.uid, text)) for depth, text in answer["lines"]]
@@ -246,6 +246,15 @@ async def _gather(
 
 def _news(tab: Tab, world: World, text: str, number: int) -> News:
     return News(tab.refs.render(world.uid, text), (world.uid, number) if number else None)
+
+
+async def _walked(tab: Tab, frame: Frame, world: World, wanted: dict[str, Any], timeout: float) -> dict[str, Any]:
+    """Which objects and embeds hold a page, only the browser knows: it is asked where there are any."""
+    known = known_holders(tab, frame, world)
+    answer = await _walk(world, {**wanted, "held": known}, timeout)
+    if not answer.get("panes") or (held := await holders(tab, frame, world)) == known:
+        return answer
+    return await _walk(world, {**wanted, "held": held}, timeout)
 
 
 async def _walk(world: World, wanted: dict[str, Any], timeout: float) -> dict[str, Any]:

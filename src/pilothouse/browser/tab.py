@@ -384,9 +384,8 @@ class Tab:
 
     def follow_network(self, channel: Channel, worker: str = "", *, page: str = "") -> None:
         """Requests of the page, of a frame, or of a worker that may outlive this tab: `page` is its own address."""
-        channel.post("Network.enable", enableDurableMessages=True, **_BUFFERS).add_done_callback(
-            lambda reply: self._durable(channel, reply)
-        )
+        channel.post("Network.enable", enableDurableMessages=True, **_BUFFERS)
+        self.ask_durable(channel)
         self.network.follow(channel, worker)
         shared = worker == "shared_worker"
         pages = (lambda: [page]) if page else self._pages
@@ -418,11 +417,18 @@ class Tab:
         """Until the set-up is through: a navigation before that would lose its events, or crash the renderer (M)."""
         await self._running
 
-    def _durable(self, channel: Channel, reply: asyncio.Future[dict[str, Any]]) -> None:
-        """Older browsers know no durable messages: there, bodies are fetched as they arrive."""
-        if not reply.cancelled() and isinstance(reply.exception(), ProtocolError) and channel.gone is None:
+    def ask_durable(self, channel: Channel) -> None:
+        """Older browsers know no durable messages: there, bodies are fetched as they arrive. Chrome passes over an
+        argument that it does not know, and refuses a command. Nothing else is wanted of this command: streams would
+        lose what came before we read along (M). So its argument is of the wrong kind, and who knows it does nothing."""
+        asked = channel.post("Network.configureDurableMessages", maxTotalBufferSize="")
+        asked.add_done_callback(self._durable_told)
+
+    def _durable_told(self, reply: asyncio.Future[dict[str, Any]]) -> None:
+        why = None if reply.cancelled() else reply.exception()
+        unknown = isinstance(why, ProtocolError) and "wasn't found" in why.reason
+        if unknown or (isinstance(why, Failure) and why.code == "unsupported"):  # so says a relay
             self.network.durable = False
-            channel.post("Network.enable", **_BUFFERS)
 
     def _child_attached(self, parent: Channel, params: dict[str, Any]) -> None:
         info = params["targetInfo"]

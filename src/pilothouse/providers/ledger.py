@@ -22,6 +22,7 @@ _LASTING = {f"{domain}.{verb}" for domain in _DOMAINS for verb in ("enable", "di
     "Emulation.setTimezoneOverride",
     "Emulation.setTouchEmulationEnabled",
     "Emulation.setUserAgentOverride",
+    "Network.configureDurableMessages",
     "Network.emulateNetworkConditions",
     "Network.setBlockedURLs",
     "Network.setBypassServiceWorker",

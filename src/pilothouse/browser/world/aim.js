@@ -179,6 +179,8 @@ ph.aimToPress = async (n) => {
   const sights = pressSights(refs.get(aim.local), spot);
   return { ...aim, sights, seal: sealed(sights), spot };
 };
+// What may hold a page is looked into first: only if there is none, the rest of the answer counts.
+const perhapsIn = (el, at = {}) => (mayHoldPage(tagOf(el)) ? { frame: refs.of(el), ...at } : {});
 // What keys go to now. A frame that holds the focus is told by its element's ref: its own world has to be asked.
 ph.focusAim = ({ enter = false } = {}) => withNames(() => {
   expectPress(null);
@@ -186,10 +188,10 @@ ph.focusAim = ({ enter = false } = {}) => withNames(() => {
   watchInputs();
   const el = focusedElement();
   if (!el) return { sights: [], seal: "[]", enterSeal: "[]" };
-  if (tagOf(el) === "iframe" || tagOf(el) === "frame") return { frame: refs.of(el) };
+  if (holdsFrame(el)) return { frame: refs.of(el) };
   const sights = [sightOf(el)];
   const then = enter ? enterSights(el) : [];
-  return { local: refs.of(el), field: !!kindOf(el), sights: enter ? [...sights, ...then] : sights, seal: sealed([refs.of(el), sights, then]), enterSeal: sealed(then) };
+  return { ...perhapsIn(el), local: refs.of(el), field: !!kindOf(el), sights: enter ? [...sights, ...then] : sights, seal: sealed([refs.of(el), sights, then]), enterSeal: sealed(then) };
 });
 // What is given to a field that the browser named, as to that of an open file chooser.
 ph.fieldAim = (el) => withNames(() => [sightOf(el)]);
@@ -197,7 +199,7 @@ ph.fieldAim = (el) => withNames(() => [sightOf(el)]);
 ph.pointAim = (x, y) => withNames(() => {
   const el = deepHit(x, y);
   if (!el) return { sights: [], seal: "[]" };
-  if (tagOf(el) === "iframe" || tagOf(el) === "frame") return { frame: refs.of(el) };
+  if (holdsFrame(el)) return { frame: refs.of(el) };
   const sights = pressSights(el, null);
-  return { sights, seal: sealed([refs.of(el), sights]) };
+  return { ...perhapsIn(el), sights, seal: sealed([refs.of(el), sights]) };
 });

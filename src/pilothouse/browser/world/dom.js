@@ -98,6 +98,12 @@ function kidsOf(el, root = shadowOf(el)) {
   return kids;
 }
 
+// Frames, and what shows a page as they do. An object or an embed may as well show a picture, and of an embed nothing in
+// the page says which: the browser knows, and the daemon has it told to us (browser/owners.py).
+let holders = new WeakSet();
+const mayHoldPage = (tag) => tag === "object" || tag === "embed";
+const holdsFrame = (el, tag = tagOf(el)) => tag === "iframe" || tag === "frame" || (mayHoldPage(tag) && holders.has(el));
+
 // The parent as it is drawn: slot, then shadow host.
 function parentOf(node) {
   const type = typeOf(node);

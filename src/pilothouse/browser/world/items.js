@@ -78,7 +78,7 @@ function asAct(item, at) {
 
 function structureItem(at) {
   const { el, tag, role, inner, walk } = at;
-  if (inner.aria || (role === "generic" && !inner.scrolls && tag !== "object" && tag !== "embed")) return null;
+  if (inner.aria || (role === "generic" && !inner.scrolls && !mayHoldPage(tag))) return null;
   if (role === "heading") {
     const item = base(at, "heading", "heading");
     item.name = inner.said = nameOf(el);
@@ -92,7 +92,7 @@ function structureItem(at) {
   }
   if (role === "img") return pictureItem(at);
   if (role === "progressbar" || role === "meter" || role === "scrollbar") return { ...base(at, "act", role), name: nameOf(el), leaf: true };
-  if (tag === "canvas" || tag === "video" || tag === "audio" || tag === "object" || tag === "embed") return mediaItem(at);
+  if (tag === "canvas" || tag === "video" || tag === "audio" || mayHoldPage(tag)) return mediaItem(at);
   if (inner.nest > MAX_NEST) return null;
   const item = boxItem(at);
   if (inner.scrolls) return scrollItem(at, item);
@@ -108,6 +108,7 @@ function pictureItem(at) {
 function mediaItem(at) {
   if (boxOf(at).width < 8 && at.tag !== "audio") return null;
   const media = at.tag === "video" || at.tag === "audio";
+  if (mayHoldPage(at.tag)) at.walk.panes = true;
   const item = { ...base(at, "act", at.tag), name: nameOf(at.el), leaf: true };
   item.size = media ? "" : `${Math.round(at.rect.width)}x${Math.round(at.rect.height)}`;
   return media && hasAttr(at.el, "controls") ? asAct(item, at) : item;

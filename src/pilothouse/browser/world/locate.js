@@ -105,7 +105,7 @@ ph.heard = (n) => withNames(() => {
 // Where keys go to in this frame, if they go here at all: to the whole page where nothing has the focus.
 function withFocus() {
   const el = focusedElement() || bodyOf(document);
-  return !el || !hasFocusIn(document) || tagOf(el) === "iframe" || tagOf(el) === "frame" ? [] : [el];
+  return !el || !hasFocusIn(document) || holdsFrame(el) || mayHoldPage(tagOf(el)) ? [] : [el];
 }
 
 // The light tree first, then inside shadow roots; "host >>> inner" steps into a root by hand.

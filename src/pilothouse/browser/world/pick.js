@@ -115,8 +115,8 @@ ph.pickedAt = (x, y) => foundAt({ el: deepHit(x, y), x, y });
 function foundAt({ el, x, y }) {
   return withNames(() => {
     if (!el || !connectedOf(el)) return { gone: true };
-    if (tagOf(el) === "iframe" || tagOf(el) === "frame") return { frame: refs.of(el), x, y };
-    return { local: refs.of(el), ...named(el), tag: tagOf(el), text: cut(clean(textContentOf(el) || ""), 200), selectors: selectorsOf(el) };
+    if (holdsFrame(el)) return { frame: refs.of(el), x, y };
+    return { ...perhapsIn(el, { x, y }), local: refs.of(el), ...named(el), tag: tagOf(el), text: cut(clean(textContentOf(el) || ""), 200), selectors: selectorsOf(el) };
   });
 }
 

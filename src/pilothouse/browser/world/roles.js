@@ -95,6 +95,7 @@ function implicitRole(el) {
     case "tr": return tablePart(el, "row", "row");
     case "td": return tablePart(el, "cell", "gridcell");
     case "th": return headerRole(el);
+    case "object": case "embed": return holders.has(el) ? "iframe" : "generic";
     default: return isEditingHost(el) ? "textbox" : "generic";
   }
 }

@@ -1,7 +1,8 @@
 // Snapshot: the answer to "what is on this page", and the counter that says whether it has changed.
 // Above: the daemon (browser/snapshot.py). Below: tree.js, lines.js.
 
-ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin = 200, since = -1, whole = false } = {}) => withNames(() => {
+ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin = 200, since = -1, whole = false, held = null } = {}) => withNames(() => {
+  if (held) holders = new WeakSet(held.map(refs.get).filter(Boolean));
   const at = pulse();
   refs.newMoment();
   let root = bodyOf(document) || htmlOf(document);
@@ -17,7 +18,7 @@ ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin
   return {
     lines: lines.map((line) => [line[0], line[1]]), said: full || scope ? [] : lines.map(([, ...line]) => said.of(line, { interactive, depth })), above: walk.above, below: walk.below, sends: sendsOf(walk),
     frames: walk.frames.map((el) => refs.of(el)).filter(printed), hosts: walk.hosts.map((el) => refs.of(el)),
-    title: clean(titleOf(document)), url: location.href, at, news,
+    title: clean(titleOf(document)), url: location.href, at, news, panes: walk.panes,
   };
 });
 

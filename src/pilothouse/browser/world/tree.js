@@ -26,7 +26,7 @@ function buildTree({ root, full, margin, dry = false }) {
   const focused = focusedElement();
   const walk = {
     full, dry, most: dry ? DRY_NODES : MAX_NODES, margin: m, screen, view, must: full ? null : hitElements(), focused, active: activeIn(focused), backdrops: new Map(),
-    above: 0, below: 0, acts: 0, nodes: 0, frames: [], hosts: [], front: [], queue: [], layers: [], tested: [], bars: 0, modal: modalDialog(),
+    above: 0, below: 0, acts: 0, nodes: 0, frames: [], hosts: [], front: [], queue: [], layers: [], tested: [], bars: 0, panes: false, modal: modalDialog(),
   };
   const kids = [];
   const ctx = { clip: view, outer: view, soft: true, said: "", cursor: "auto", unseen: false, aria: false, scroller: null, nest: 0, tall: false, front: false, spread: 0, inside: false };

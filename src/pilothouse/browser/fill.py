@@ -228,8 +228,7 @@ async def _check(tab: Tab, element: Element, field: dict[str, Any], value: str) 
     if word not in _TRUE | _FALSE:
         raise Failure("bad_request", f"{element.ref} is a {field['role']}: its value is true or false")
     if field["checked"] != (word in _TRUE):
-        where = await hand.aim(tab, Element(element.frame, element.world, field["ref"], element.ref))
-        await hand.press(tab, where, button="left", count=1, modifiers=())
+        await hand.toggle(tab, Element(element.frame, element.world, field["ref"], element.ref))
 
 
 async def _put(element: Element, local: int, value: str) -> str:

@@ -57,6 +57,11 @@ async def choose(tab: Tab, element: Element, told: dict[str, Any], wanted: list[
     return chosen
 
 
+async def marked(element: Element) -> list[str] | None:
+    """What its options say of themselves to be chosen, if they do."""
+    return (await _now(element)).get("marked")
+
+
 async def _closed(tab: Tab, element: Element) -> dict[str, Any]:
     """Of what is in sight nobody can tell what belongs to an open list that does not name it: what comes when it is
     opened anew does."""

@@ -430,3 +430,33 @@ async def test_a_radio_is_not_cleared(agent: Agent, site: PageServer, radio: str
     refused = await fails(agent, "bad_request", "fill_form", fields=[{"target": "#r", "value": False}])
     assert "another one of its group" in refused.suggestions[0]
     assert await agent.text("fill_form", fields=[{"target": "#r", "value": True}]) == "filled 1 field"
+
+
+SUGGESTED = """<label>Fruit <input id=fruit list=fruits value=App oninput="heard += 1"></label>
+<datalist id=fruits><option value=Apple><option value=Pear><option value=q label=Quince><option disabled value=Fig></datalist>
+<label>Number <input type=number id=number list=numbers></label><datalist id=numbers><option value=7></datalist>
+<script>var heard = 0</script>"""
+
+
+@promise("A09")
+@pytest.mark.parametrize(
+    ("target", "wanted", "held"),
+    [("#fruit", "Apple", "Apple"), ("label=Fruit", "pear", "Pear"), ("#fruit", "Quince", "q"), ("#number", "7", "7")],
+)
+async def test_what_a_field_suggests_is_chosen(
+    agent: Agent, site: PageServer, target: str, wanted: str, held: str
+) -> None:
+    await agent.call("navigate", url=site.inline(SUGGESTED))
+    assert (await agent.text("select_option", target=target, values=[wanted])).endswith(f'is now "{held}"')
+    assert held in await agent.js("[fruit.value, number.value]")
+
+
+@promise("C08")
+async def test_what_a_field_does_not_suggest_leaves_it_as_it_was(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(SUGGESTED))
+    missing = await fails(agent, "not_found", "select_option", target="#fruit", values=["Peer"])
+    assert missing.details["candidates"][0] == "Pear"
+    assert missing.details["options"] == ["Apple", "Pear", "Quince", "Fig"]
+    await fails(agent, "not_actionable", "select_option", target="#fruit", values=["Fig"])
+    await fails(agent, "bad_request", "select_option", target="#fruit", values=["Apple", "Pear"])
+    assert await agent.js("[fruit.value, heard]") == ["App", 0]

@@ -129,6 +129,8 @@ async def choose(tab: Tab, element: Element, values: list[str]) -> tuple[Filled,
     """Options of a select, or of a list that the page has drawn itself."""
     field = await element.world.call("enter", element.local, {"seal": element.seal}, timeout=hand.CHECK_TIMEOUT_S)
     values = await confide.choices(tab, element, values)
+    if field.get("listed") and not field.get("fail"):
+        return await _choose_listed(tab, element, field, values)
     if field.get("fail") == "not_editable" or (field.get("kind") == "text" and not field.get("fail")):
         if drawn := await _from_list(tab, element, values):
             return drawn
@@ -138,6 +140,27 @@ async def choose(tab: Tab, element: Element, values: list[str]) -> tuple[Filled,
     chosen, note, told = await _choose(element, field["ref"], values)
     await settle(tab, mark, reads=(element.world, field["ref"]))
     return _chosen(element, field, note, _told(tab, mark, told)), chosen
+
+
+async def _choose_listed(
+    tab: Tab, element: Element, field: dict[str, Any], values: list[str]
+) -> tuple[Filled, list[str]]:
+    """One of those that a field suggests (a datalist): it takes others, too, but those are typed."""
+    if len(values) != 1:
+        raise _single(element, values)
+    mark = Mark(tab, element.frame)
+    answer = await element.world.call("chooseListed", field["ref"], values[0])
+    match answer.get("fail"):
+        case None:
+            chosen: str = answer["chosen"]
+        case "no_option":
+            raise _not_listed(element, answer)
+        case "option_disabled":
+            raise lists.disabled(answer["wanted"])
+        case _:
+            raise _refused(element, answer["type"], values[0])
+    await settle(tab, mark, reads=(element.world, field["ref"]))
+    return _chosen(element, field, "", _told(tab, mark, _put_value(answer, chosen))), [chosen]
 
 
 def _chosen(element: Element, field: dict[str, Any], note: str, held: str) -> Filled:
@@ -243,6 +266,16 @@ def _single(element: Element, values: list[str]) -> Failure:
         "bad_request",
         f"{element.ref} takes one value, and {len(values)} were given: nothing was changed",
         suggestions=['give one: values=["…"]; an empty choice, where there is one, is an option like others'],
+    )
+
+
+def _not_listed(element: Element, answer: dict[str, Any]) -> Failure:
+    names = answer["options"]
+    return Failure(
+        "not_found",
+        f"{element.ref} does not suggest {answer['wanted']!r}: the field is as it was",
+        details={"options": names[: lists.MOST_TOLD], "candidates": likeliest(answer["wanted"], names)},
+        suggestions=["choose one that it suggests", "type_text writes any other value, and may make it suggest more"],
     )
 
 

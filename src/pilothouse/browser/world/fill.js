@@ -14,7 +14,8 @@ const readOnlyOf = getter(HTMLInputElement.prototype, "readOnly");
 const areaReadOnlyOf = getter(HTMLTextAreaElement.prototype, "readOnly");
 
 const maxLengthOf = getter(HTMLInputElement.prototype, "maxLength");
-
+const suggestionsOf = getter(HTMLInputElement.prototype, "list");
+const listOf = (el) => (el instanceof HTMLInputElement ? suggestionsOf(el) : null);
 
 const TYPED = words("text search url tel email password number");
 
@@ -71,7 +72,7 @@ ph.enter = async (n, { clear = true, value = "", waitMs = 1000, seal = "", keys 
       // A part of an editor is written as a whole: where its own text ends is not where the new one does.
       const isPart = el instanceof HTMLElement && editableOf(el) && !isEditingHost(el);
       const check = kind === "check" ? { checked: checkedState(el, roleOf(el)) === "checked", once: isOnce(el) } : {};
-      return { ...answer, guarded: stays, isPart, longest: longestOf(el), ...check };
+      return { ...answer, guarded: stays, isPart, longest: longestOf(el), listed: !!listOf(el), ...check };
     }
     if (fail === "not_editable" || performance.now() >= end) return { ...answer, fail };
     await nextChange(Math.min(100, end - performance.now()));
@@ -271,6 +272,19 @@ ph.choose = (n, wanted) => {
   if (options.some((one, index) => optionOnOf(one) !== before[index])) announce(el, "input", "change");
   const meant = [...new Set(chosen)].sort((one, other) => one - other);
   return { names: meant.map((index) => labels[index]), values: meant.map((index) => optionValueOf(options[index])), was, tucked };
+};
+
+// Choose what a field's datalist suggests, by value or label.
+ph.chooseListed = (n, wanted) => {
+  const el = refs.get(n), want = clean(wanted), low = want.toLowerCase();
+  const list = listOf(el);
+  const all = [...(list ? queryIn(list, "option") : [])].filter((one) => optionValueOf(one));
+  const found = all.find((one) => optionValueOf(one) === wanted) || all.find((one) => optionText(one) === want) ||
+    all.find((one) => optionText(one).toLowerCase() === low || clean(optionValueOf(one)).toLowerCase() === low);
+  if (!found) return { fail: "no_option", wanted: want, options: toCompare(all.map((one) => optionText(one) || clean(optionValueOf(one)))) };
+  if (matches(found, ":disabled")) return { fail: "option_disabled", wanted: want };
+  const chosen = optionValueOf(found);
+  return { chosen, ...ph.put(n, chosen) };
 };
 
 // What the field holds now, for the result: pages may format, cut or refuse what was typed.

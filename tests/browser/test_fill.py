@@ -380,3 +380,83 @@ async def test_enter_sends_the_form_that_was_filled(agent: Agent, site: PageServ
         await agent.call("navigate", url=site.inline(f"<form action=/small.html>{SENT[form]}</form>"))
         await agent.call(tool, **args, submit=True)
         assert (await agent.call("get_current_url"))["url"].endswith("/small.html?q=x")
+
+
+STUBBORN = """<label><input type=checkbox id=kept onclick="return false"> Kept</label>
+<label><input type=checkbox id=reverted onchange="setTimeout(() => reverted.checked = false, 0)"> Reverted</label>
+<label><input type=checkbox id=asked onchange="fetch('/small.html').then(() => asked.checked = false)"> Asked</label>
+<div role=checkbox tabindex=0 aria-checked=false id=dead>Dead</div>
+<label>Sel <select id=sel onchange="sel.value = 'x'"><option>x<option>y<option>z</select></label>
+<label>Other <select id=other onchange="setTimeout(() => other.value = 'z', 0)"><option>x<option>y<option>z</select></label>
+<label>Day <input type=date id=day onchange="setTimeout(() => day.value = '2020-01-01', 0)"></label>"""
+
+
+@promise("A09")
+@pytest.mark.parametrize(
+    ("target", "value", "note"),
+    [
+        ("#kept", True, 'checkbox "Kept": the field now holds false'),
+        ("#reverted", True, 'checkbox "Reverted": the field now holds false'),
+        ("#asked", True, 'checkbox "Asked": the field now holds false'),
+        ("#dead", True, 'checkbox "Dead": the field now holds false'),
+        ("#sel", "y", 'combobox "Sel": the page put it back: the field now holds "x"'),
+        ("#other", ["y"], 'combobox "Other": the field now holds "z"'),
+        ("#day", "2026-01-31", 'date "Day": the field now holds "2020-01-01"'),
+    ],
+)
+async def test_what_a_field_does_not_hold_is_told(
+    agent: Agent, site: PageServer, target: str, value: object, note: str
+) -> None:
+    """Of every kind, once the page has settled."""
+    await agent.call("navigate", url=site.inline(STUBBORN))
+    done = await agent.call("fill_form", fields=[{"target": target, "value": value}])
+    assert done["note"] == note
+
+
+@promise("A09")
+async def test_a_choice_that_the_page_put_back_is_no_success(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(STUBBORN))
+    said = await agent.text("select_option", target="#sel", values=["y"])
+    assert said == 'chose "y" in combobox "Sel" (the page put it back: the field now holds "x")'
+    assert await agent.text("select_option", target="#sel", values=["x"]) == 'combobox "Sel" is now "x"'
+
+
+@promise("A09")
+@pytest.mark.parametrize(
+    "radio", ["<input type=radio id=r checked>", "<b role=radio id=r tabindex=0 aria-checked=true>R</b>"]
+)
+async def test_a_radio_is_not_cleared(agent: Agent, site: PageServer, radio: str) -> None:
+    await agent.call("navigate", url=site.inline(radio))
+    refused = await fails(agent, "bad_request", "fill_form", fields=[{"target": "#r", "value": False}])
+    assert "another one of its group" in refused.suggestions[0]
+    assert await agent.text("fill_form", fields=[{"target": "#r", "value": True}]) == "filled 1 field"
+
+
+SUGGESTED = """<label>Fruit <input id=fruit list=fruits value=App oninput="heard += 1"></label>
+<datalist id=fruits><option value=Apple><option value=Pear><option value=q label=Quince><option disabled value=Fig></datalist>
+<label>Number <input type=number id=number list=numbers></label><datalist id=numbers><option value=7></datalist>
+<script>var heard = 0</script>"""
+
+
+@promise("A09")
+@pytest.mark.parametrize(
+    ("target", "wanted", "held"),
+    [("#fruit", "Apple", "Apple"), ("label=Fruit", "pear", "Pear"), ("#fruit", "Quince", "q"), ("#number", "7", "7")],
+)
+async def test_what_a_field_suggests_is_chosen(
+    agent: Agent, site: PageServer, target: str, wanted: str, held: str
+) -> None:
+    await agent.call("navigate", url=site.inline(SUGGESTED))
+    assert (await agent.text("select_option", target=target, values=[wanted])).endswith(f'is now "{held}"')
+    assert held in await agent.js("[fruit.value, number.value]")
+
+
+@promise("C08")
+async def test_what_a_field_does_not_suggest_leaves_it_as_it_was(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(SUGGESTED))
+    missing = await fails(agent, "not_found", "select_option", target="#fruit", values=["Peer"])
+    assert missing.details["candidates"][0] == "Pear"
+    assert missing.details["options"] == ["Apple", "Pear", "Quince", "Fig"]
+    await fails(agent, "not_actionable", "select_option", target="#fruit", values=["Fig"])
+    await fails(agent, "bad_request", "select_option", target="#fruit", values=["Apple", "Pear"])
+    assert await agent.js("[fruit.value, heard]") == ["App", 0]

@@ -197,6 +197,57 @@ async def test_a_box_is_pressed_by_what_fills_it(agent: Agent, site: PageServer,
     assert await agent.js("used") == used
 
 
+LABELLED = """<label id=label>WORDS<input id=box type=KIND 
+style="position: absolute; opacity: 0; width: 1px; height: 1px; pointer-events: none">TAKEN</label><script>
+window.used = []; addEventListener("click", (e) => { if (e.target.closest("a, button, [role]")) used.push("taken") })
+</script>"""
+TAKEN = [
+    "<a href=#t style='display: inline-block'>Terms of use</a>",
+    "<button type=button>Terms of use</button>",
+    "<b role=link tabindex=0>Terms of use</b>",
+]
+
+
+@promise("A09")
+@pytest.mark.parametrize("taken", TAKEN)
+@pytest.mark.parametrize("words", ["I accept the ", ""], ids=["words of its own", "no words of its own"])
+@pytest.mark.parametrize("target", ["#box", "#label"])
+@pytest.mark.parametrize("kind", ["checkbox", "radio"])
+async def test_a_link_in_a_label_is_not_pressed_in_its_place(
+    agent: Agent, site: PageServer, kind: str, target: str, words: str, taken: str
+) -> None:
+    page = LABELLED.replace("WORDS", words).replace("TAKEN", taken).replace("KIND", kind)
+    await agent.call("navigate", url=site.inline(page))
+    said = await agent.text("click", target=target)
+    assert await agent.js("[box.checked, used.includes('taken'), location.hash]") == [True, False, ""]
+    assert ("by the Space key" in said) == (not words)
+    if kind == "checkbox":
+        assert await agent.text("fill_form", fields=[{"target": target, "value": False}]) == "filled 1 field"
+        assert await agent.js("[box.checked, used.includes('taken'), location.hash]") == [False, False, ""]
+
+
+@promise("A09")
+async def test_what_a_link_in_a_label_leaves_no_point(agent: Agent, site: PageServer) -> None:
+    page = LABELLED.replace("WORDS", "").replace("TAKEN", TAKEN[0]).replace("KIND", "checkbox")
+    await agent.call("navigate", url=site.inline(page))
+    refused = await fails(agent, "not_actionable", "double_click", target="#box")
+    assert refused.details["reason"] == "linked"
+    assert "<a>" in refused.message
+    await agent.call("hover", target="#box")
+    await agent.call("click", target="#label a")
+    assert await agent.js("[box.checked, location.hash]") == [False, "#t"]
+
+
+@promise("A09")
+async def test_a_button_by_role_in_the_label_of_a_file_passes_its_press_on(agent: Agent, site: PageServer) -> None:
+    page = (
+        "<label id=label><input type=file hidden onclick='window.used = 1'><b role=button tabindex=0>Upload</b></label>"
+    )
+    await agent.call("navigate", url=site.inline(page))
+    await agent.call("click", target="#label")
+    assert await agent.js("used") == 1
+
+
 @promise("A09")
 @pytest.mark.parametrize("target", ["#see-through", "#endless", "#clear", "#child"])
 async def test_what_only_looks_difficult_is_clicked(agent: Agent, site: PageServer, target: str) -> None:

@@ -109,7 +109,7 @@ async def test_a_list_that_is_open_already(agent: Agent, site: PageServer, optio
     page = ELSEWHERE + OPENER.format("true" + names) + TOGGLES.format(options, "true")
     await agent.call("navigate", url=site.inline(page))
     said = await agent.text("select_option", target="#field", values=["Red"])
-    assert 'is now "Red"' in said
+    assert said.startswith('chose "Red"')
     assert await agent.js("window.hit") == "Red"
 
 
@@ -250,3 +250,41 @@ async def test_a_list_that_is_gone(agent: Agent, site: PageServer, part: str) ->
     gone = ref_in(await look(agent, full=True), part)
     await agent.js("document.body.innerHTML = ''; return 0")
     await fails(agent, "stale_ref", "select_option", target=gone, values=["Red"])
+
+
+@promise("C08")
+@pytest.mark.parametrize("old", ["Ban", ""])
+async def test_a_search_that_finds_nothing_leaves_the_old_text(agent: Agent, site: PageServer, old: str) -> None:
+    await agent.call("navigate", url=site.inline(GUIDE))
+    await agent.js(f"field.value = '{old}', 0")
+    failure = await fails(agent, "not_found", "select_option", target="#field", values=["Mango"])
+    assert await agent.js("[field.value, list.hidden, window.picked ?? '']") == [old, True, ""]
+    assert "now holds" not in failure.message
+
+
+@promise("C08")
+@pytest.mark.parametrize(
+    ("code", "page_has", "held"),
+    [
+        ("field.oninput = show", "field.oninput = () => { field.value = 'Mango'; show(); }", "Mango"),
+        ("=== 'Escape') hide()", "=== 'Escape') { hide(); field.value = ''; }", ""),
+    ],
+    ids=["it writes itself", "Escape clears"],
+)
+async def test_a_search_that_cannot_be_taken_back_is_told(
+    agent: Agent, site: PageServer, code: str, page_has: str, held: str
+) -> None:
+    await agent.call("navigate", url=site.inline(GUIDE.replace(code, page_has)))
+    await agent.js("field.value = 'Ban', 0")
+    failure = await fails(agent, "not_found", "select_option", target="#field", values=["Mango"])
+    assert failure.message.endswith(f'; the field now holds "{held}"')
+    assert await agent.js("field.value") == held
+
+
+@promise("A09")
+async def test_an_option_that_does_not_take_is_told(agent: Agent, site: PageServer) -> None:
+    page = """<div role=listbox aria-label=Colour><div role=option aria-selected=true>Red</div>
+        <div role=option aria-selected=false>Green</div></div>"""
+    await agent.call("navigate", url=site.inline(page))
+    said = await agent.text("select_option", target="role=listbox", values=["Green"])
+    assert said == 'chose "Green" in listbox "Colour" (the field now holds "Red")'

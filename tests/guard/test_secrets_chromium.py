@@ -63,6 +63,14 @@ async def test_a_secret_is_typed_by_its_name(agent: Agent, site: PageServer):
 
 
 @pytest.mark.usefixtures("secrets")
+async def test_a_secret_that_the_page_takes_away_again_is_told(agent: Agent, site: PageServer):
+    page = "<input id=pw type=password onchange=\"setTimeout(() => pw.value = '', 0)\">"
+    await agent.call("navigate", url=site.inline(page))
+    done = await agent.call("type_text", target="#pw", text="secret:login")
+    assert done["note"] == "the field holds 0 characters now"
+
+
+@pytest.mark.usefixtures("secrets")
 async def test_only_where_nobody_can_read_along(agent: Agent, site: PageServer):
     await agent.call("navigate", url=site.inline(FORM))
     for field in ("#user", "#area"):

@@ -38,8 +38,8 @@ async def receiver(element: Element) -> dict[str, Any]:
     return field
 
 
-async def confide(tab: Tab, element: Element, field: dict[str, Any], name: str, *, clear: bool) -> str:
-    """Put the secret into its field; what the page made of it, if that is another thing."""
+async def confide(tab: Tab, element: Element, field: dict[str, Any], name: str, *, clear: bool) -> tuple[str, int]:
+    """Put the secret into its field; what the page made of it at once, if that is another thing, and how long it is."""
     assert tab.terms.secrets
     _check_own(tab, name, field["origin"])
     value, anywhere = tab.terms.secrets.reveal(name, field["origin"])
@@ -50,7 +50,7 @@ async def confide(tab: Tab, element: Element, field: dict[str, Any], name: str, 
     if done.get("fail") == "plain":
         raise _readable(name, element)
     hand.raise_if_unfit(element, done)
-    return "" if done["same"] else f"the field holds {done['length']} characters now"
+    return "" if done["same"] else f"the field holds {done['length']} characters now", done["length"]
 
 
 async def choices(tab: Tab, element: Element, values: list[str]) -> list[str]:

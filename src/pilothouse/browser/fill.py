@@ -1,13 +1,15 @@
 """Put values into fields of every kind, the way frameworks notice.
 
-Above: tools. Below: lists, likeness, keying, input, locate, settle.
+Above: tools. Below: lists, holding, likeness, keying, input, locate, settle.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from pilothouse.browser import confide, keys, lists
+from pilothouse.browser import confide, holding, keys, lists
 from pilothouse.browser import input as hand
 from pilothouse.browser.keying import key_by_key
 from pilothouse.browser.likeness import likeliest
@@ -31,6 +33,7 @@ _EXAMPLES = {
 }
 LONGEST_NUMBER = 1000
 _GONE = {"gone": True}
+_Tells = Callable[[dict[str, Any]], str]  # by what a field holds: that it is another thing
 _TUCKED = "the select itself is hidden, and what the page shows in its place may not have followed: look at the page"
 
 
@@ -40,6 +43,7 @@ class Filled(msgspec.Struct, frozen=True):
     note: str = ""
     hint: str = ""  # of what has no name
     chosen: str = ""  # of a list, where nothing was typed
+    holds: bool = True  # what was chosen; a page may put it back
 
 
 async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) -> Filled:
@@ -54,6 +58,7 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
     mark = Mark(tab, element.frame)
     notes = [hand.note_of(element, field)]
     ahead: Ahead | None = None
+    told: _Tells | None = None
     match field["kind"]:
         case "text" if field.get("guarded"):
             ahead = await hand.asked_first(element.frame, "keyup", field["ref"])
@@ -66,32 +71,40 @@ async def fill(tab: Tab, element: Element, value: str, *, clear: bool = True) ->
             await key_by_key(tab, value, spaces_press=True)
             notes.append("it is no text field: the keys were pressed one by one")
         case "select":
-            _, note = await _choose(element, field["ref"], [value])
+            _, note, told = await _choose(element, field["ref"], [value])
             notes.append(note)
         case "check":
-            await _check(tab, element, field, value)
+            told = await _check(tab, element, field, value)
         case "set":
-            notes.append(await _put(element, field["ref"], value))
+            told = await _put(element, field["ref"], value)
         case _:
             raise Failure("bad_request", f"{element.ref} takes a file", suggestions=["use upload_file"])
-    await settle(tab, mark, ahead=ahead)
+    await settle(tab, mark, ahead=ahead, reads=(element.world, field["ref"]))
     if field["kind"] == "text" and not tab.hindrance():
         now = mark.field or await hand.told_after(element.world, "typed", field["ref"], otherwise=_GONE)
         if mark.kept or now.get("kept"):  # the page had moved the focus on
             notes.append(await _end(tab, element, field, keys.parted(value)[1]))
             await settle(tab, mark)
             now = await hand.told_after(element.world, "value", field["ref"], otherwise=_GONE)
-        notes.append(_difference(now, value[:1] if _is_one_of_a_row(field, value) else value, clear))
+        notes.append(holding.of_text(now, value[:1] if _is_one_of_a_row(field, value) else value, clear=clear))
+    elif told:
+        notes.append(_told(tab, mark, told))
     elif field.get("guarded") and mark.field is None and tab.dialog:
         notes.append("the dialog came before its last character, which may not have been typed")
     return Filled(field["role"], field["name"], "; ".join(note for note in notes if note), field["hint"])
 
 
+def _told(tab: Tab, mark: Mark, tells: _Tells) -> str:
+    """What the field holds after all, if that is another thing and it could say so."""
+    return "" if mark.field is None or tab.hindrance() else tells(mark.field)
+
+
 async def _confide(tab: Tab, element: Element, name: str, clear: bool) -> Filled:
     field = await confide.receiver(element)
     mark = Mark(tab, element.frame)
-    note = await confide.confide(tab, element, field, name, clear=clear)
-    await settle(tab, mark)
+    note, length = await confide.confide(tab, element, field, name, clear=clear)
+    await settle(tab, mark, reads=(element.world, field["ref"]))
+    note = _told(tab, mark, partial(holding.of_secret, length=length)) or note
     note = "; ".join(one for one in (hand.note_of(element, field), note) if one)
     return Filled(field["role"], field["name"], note, field["hint"])
 
@@ -116,16 +129,43 @@ async def choose(tab: Tab, element: Element, values: list[str]) -> tuple[Filled,
     """Options of a select, or of a list that the page has drawn itself."""
     field = await element.world.call("enter", element.local, {"seal": element.seal}, timeout=hand.CHECK_TIMEOUT_S)
     values = await confide.choices(tab, element, values)
+    if field.get("listed") and not field.get("fail"):
+        return await _choose_listed(tab, element, field, values)
     if field.get("fail") == "not_editable" or (field.get("kind") == "text" and not field.get("fail")):
         if drawn := await _from_list(tab, element, values):
             return drawn
         raise _no_select(element)
     hand.raise_if_unfit(element, field)
     mark = Mark(tab, element.frame)
-    chosen, note = await _choose(element, field["ref"], values)
-    await settle(tab, mark)
-    note = "; ".join(one for one in (hand.note_of(element, field), note) if one)
-    return Filled(field["role"], field["name"], note, field["hint"]), chosen
+    chosen, note, told = await _choose(element, field["ref"], values)
+    await settle(tab, mark, reads=(element.world, field["ref"]))
+    return _chosen(element, field, note, _told(tab, mark, told)), chosen
+
+
+async def _choose_listed(
+    tab: Tab, element: Element, field: dict[str, Any], values: list[str]
+) -> tuple[Filled, list[str]]:
+    """One of those that a field suggests (a datalist): it takes others, too, but those are typed."""
+    if len(values) != 1:
+        raise _single(element, values)
+    mark = Mark(tab, element.frame)
+    answer = await element.world.call("chooseListed", field["ref"], values[0])
+    match answer.get("fail"):
+        case None:
+            chosen: str = answer["chosen"]
+        case "no_option":
+            raise _not_listed(element, answer)
+        case "option_disabled":
+            raise lists.disabled(answer["wanted"])
+        case _:
+            raise _refused(element, answer["type"], values[0])
+    await settle(tab, mark, reads=(element.world, field["ref"]))
+    return _chosen(element, field, "", _told(tab, mark, _put_value(answer, chosen))), [chosen]
+
+
+def _chosen(element: Element, field: dict[str, Any], note: str, held: str) -> Filled:
+    note = "; ".join(one for one in (hand.note_of(element, field), note, held) if one)
+    return Filled(field["role"], field["name"], note, field["hint"], holds=not held)
 
 
 async def _from_list(
@@ -136,12 +176,19 @@ async def _from_list(
     if not told["opens"] or not (menus or told["holds"]):
         return None
     chosen = await lists.choose(tab, keeper, told, values)
-    notes = [hand.note_of(element, told)]
-    if told["role"] == "combobox" and len(chosen) == 1 and not tab.hindrance():
+    held = "" if tab.hindrance() else await _held_by_list(keeper, told, chosen)
+    notes = [hand.note_of(element, told), held]
+    note = "; ".join(note for note in notes if note)
+    return Filled(told["role"], told["name"], note, told["hint"], holds=not held), chosen
+
+
+async def _held_by_list(keeper: Element, told: dict[str, Any], chosen: list[str]) -> str:
+    if told["role"] == "combobox" and len(chosen) == 1:
         now = await hand.told_after(keeper.world, "value", keeper.local, otherwise={})
         held = str(now.get("value", ""))
-        notes.append("" if now.get("gone") or chosen[0] in held else f"it shows {quoted(held, 80)} now")
-    return Filled(told["role"], told["name"], "; ".join(note for note in notes if note), told["hint"]), chosen
+        return "" if now.get("gone") or chosen[0] in held else f"it shows {quoted(held, 80)} now"
+    marked = await lists.marked(keeper) if told["role"] == "listbox" else None
+    return "" if marked is None else holding.of_list(marked, chosen)
 
 
 def _is_one_of_a_row(field: dict[str, Any], value: str) -> bool:
@@ -186,21 +233,18 @@ async def _end(tab: Tab, element: Element, field: dict[str, Any], key: str) -> s
     return ""
 
 
-async def _choose(element: Element, local: int, values: list[str]) -> tuple[list[str], str]:
+async def _choose(element: Element, local: int, values: list[str]) -> tuple[list[str], str, _Tells]:
     answer = await element.world.call("choose", local, values)
     match answer.get("fail"):
         case None:
-            return answer["values"], _TUCKED if answer["tucked"] else ""
+            told = partial(holding.of_choice, wanted=answer["values"], before=answer["was"])
+            return answer["names"], _TUCKED if answer["tucked"] else "", told
         case "no_option":
             raise _no_option(element, answer)
         case "option_disabled":
             raise lists.disabled(answer["wanted"])
         case "single":
-            raise Failure(
-                "bad_request",
-                f"{element.ref} takes one value, and {len(values)} were given: nothing was changed",
-                suggestions=['give one: values=["…"]; an empty choice, where there is one, is an option like others'],
-            )
+            raise _single(element, values)
         case _:
             raise _no_select(element)
 
@@ -217,26 +261,61 @@ def _no_option(element: Element, answer: dict[str, Any]) -> Failure:
     return Failure("not_found", f"{element.ref} has no option {wanted!r}{none}", details=details, suggestions=steps)
 
 
+def _single(element: Element, values: list[str]) -> Failure:
+    return Failure(
+        "bad_request",
+        f"{element.ref} takes one value, and {len(values)} were given: nothing was changed",
+        suggestions=['give one: values=["…"]; an empty choice, where there is one, is an option like others'],
+    )
+
+
+def _not_listed(element: Element, answer: dict[str, Any]) -> Failure:
+    names = answer["options"]
+    return Failure(
+        "not_found",
+        f"{element.ref} does not suggest {answer['wanted']!r}: the field is as it was",
+        details={"options": names[: lists.MOST_TOLD], "candidates": likeliest(answer["wanted"], names)},
+        suggestions=["choose one that it suggests", "type_text writes any other value, and may make it suggest more"],
+    )
+
+
 def _no_select(element: Element) -> Failure:
     """Also of a list that does not say that it is one."""
     steps = ["click it, look at what opens, and click the option"]
     return Failure("bad_request", f"{element.ref} is no <select>", suggestions=steps)
 
 
-async def _check(tab: Tab, element: Element, field: dict[str, Any], value: str) -> None:
+async def _check(tab: Tab, element: Element, field: dict[str, Any], value: str) -> _Tells:
     word = value.strip().lower()
     if word not in _TRUE | _FALSE:
         raise Failure("bad_request", f"{element.ref} is a {field['role']}: its value is true or false")
-    if field["checked"] != (word in _TRUE):
-        where = await hand.aim(tab, Element(element.frame, element.world, field["ref"], element.ref))
-        await hand.press(tab, where, button="left", count=1, modifiers=())
+    checked = word in _TRUE
+    if field["checked"] != checked:
+        if field["once"] and not checked:
+            raise _once(element)
+        await hand.toggle(tab, Element(element.frame, element.world, field["ref"], element.ref))
+    return partial(holding.of_check, checked=checked)
 
 
-async def _put(element: Element, local: int, value: str) -> str:
+def _once(element: Element) -> Failure:
+    return Failure(
+        "bad_request",
+        f"{element.ref} is a radio that is chosen, and no press takes that back",
+        suggestions=["choose another one of its group: that one gets true"],
+    )
+
+
+async def _put(element: Element, local: int, value: str) -> _Tells:
     answer = await element.world.call("put", local, value)
     if answer.get("fail"):
         raise _refused(element, answer["type"], value)
-    return f"the field now holds {quoted(answer['value'], 80)}" if answer["changed"] else ""
+    return _put_value(answer, value)
+
+
+def _put_value(answer: dict[str, Any], value: str) -> _Tells:
+    """What it made of the value at once is right, if it means the same."""
+    fit = (answer["value"], value) if answer["same"] else (value,)
+    return lambda now: holding.of_value(now, *fit)
 
 
 def _refused(element: Element, kind: str, value: str) -> Failure:
@@ -246,20 +325,3 @@ def _refused(element: Element, kind: str, value: str) -> Failure:
         details={"type": kind},
         suggestions=[f"a value of it reads {_EXAMPLES.get(kind, 'otherwise')}; the field is as it was"],
     )
-
-
-async def difference(element: Element, local: int, value: str, clear: bool) -> str:
-    now = await hand.told_after(element.world, "value", local, otherwise=_GONE)
-    return _difference(now, value, clear)
-
-
-def _difference(now: dict[str, Any], value: str, clear: bool) -> str:
-    """Pages format, cut or refuse what is typed: say so when the field holds something else `now`."""
-    if now.get("gone"):
-        return ""
-    if now.get("secret"):
-        same = now["length"] == len(value) or not clear
-        return "" if same else f"the field holds {now['length']} characters now"
-    held, typed = (" ".join(one.split()) for one in (str(now["value"]), value))
-    same = held == typed if clear else held.endswith(typed)
-    return "" if same else f"the field now holds {quoted(held, 80)}"

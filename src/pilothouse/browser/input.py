@@ -45,15 +45,18 @@ _LOOK = "look at the page (get_page_state): something may have to be opened, clo
 _NEXT = {
     "disabled": "do first what enables it (a field, a choice), or wait until it is enabled: look again with "
     "get_page_state, or, where CSS finds it, wait_for target='<css>:enabled' (or '<css>:not([aria-disabled=true])')",
+    "linked": "click what lies in the label if that was meant; or give it the focus, and use keys",
     "not_editable": 'name a field; or click it, and type_text with the target ":focus" presses the keys there',
 }
 _BY = {
     "covered": "it is covered by {by}",
+    "linked": "its label leaves it no point of its own: a press there goes to {by}",
     "pointerless": "it takes no pointer (pointer-events: none): a press there goes to {by}",
 }
 
 Point = tuple[float, float]
 Sent = asyncio.Future[dict[str, Any]]
+_BY_KEY = "by the Space key: a press on its label would have gone to what lies in it"
 _HUNG = "look at the page (get_page_state): what was pressed may have had its effect"
 
 
@@ -124,12 +127,47 @@ def raise_if_unfit(element: Element, spot: dict[str, Any]) -> None:
 async def click(
     tab: Tab, element: Element, *, button: str = "left", count: int = 1, modifiers: Iterable[str] = ()
 ) -> Aim:
-    where = await aim(tab, element)
+    try:
+        where = await aim(tab, element)
+    except Failure as failure:
+        if failure.details.get("reason") != "linked" or (button, count, *modifiers) != ("left", 1):
+            raise
+        return await _click_by_key(tab, element)
     mark = Mark(tab, element.frame)
     ahead = await asked_first(element.frame, "mouseup") if count == 1 else None
     await press(tab, where, button=button, count=count, modifiers=modifiers)
     await settle(tab, mark, ahead=ahead)
     return where
+
+
+async def _click_by_key(tab: Tab, element: Element) -> Aim:
+    """A checkbox or radio that a link in its label leaves no point."""
+    spot = await _focus_choice(element)
+    mark = Mark(tab, element.frame)
+    ahead = await asked_first(element.frame, "keyup")
+    await stroke(tab, keys.strokes("Space"))
+    await settle(tab, mark, ahead=ahead)
+    note = "; ".join(one for one in (note_of(element, spot), _BY_KEY) if one)
+    return Aim(element.frame.channel, 0, 0, spot["role"], spot["name"], note, hint=spot["hint"])
+
+
+async def toggle(tab: Tab, element: Element) -> None:
+    """Press a checkbox or radio; nothing is waited for afterwards."""
+    try:
+        where = await aim(tab, element)
+    except Failure as failure:
+        if failure.details.get("reason") != "linked":
+            raise
+        await _focus_choice(element)
+        await stroke(tab, keys.strokes("Space"))
+        return
+    await press(tab, where, button="left", count=1, modifiers=())
+
+
+async def _focus_choice(element: Element) -> dict[str, Any]:
+    spot = await element.world.call("focusChoice", element.local, {"seal": element.seal}, timeout=CHECK_TIMEOUT_S)
+    raise_if_unfit(element, spot)
+    return spot
 
 
 async def hover(tab: Tab, element: Element) -> Aim:

@@ -4,6 +4,7 @@ Above: fill. Below: likeness, input, locate, settle. Every press is judged when 
 known before it is open.
 """
 
+import contextlib
 from typing import Any
 
 import msgspec
@@ -57,6 +58,11 @@ async def choose(tab: Tab, element: Element, told: dict[str, Any], wanted: list[
     return chosen
 
 
+async def marked(element: Element) -> list[str] | None:
+    """What its options say of themselves to be chosen, if they do."""
+    return (await _now(element)).get("marked")
+
+
 async def _closed(tab: Tab, element: Element) -> dict[str, Any]:
     """Of what is in sight nobody can tell what belongs to an open list that does not name it: what comes when it is
     opened anew does."""
@@ -76,18 +82,16 @@ async def _choose_one(tab: Tab, element: Element, told: dict[str, Any], wanted: 
     """What it is called, and whether it had to be pressed."""
     found = await _look_for(element, wanted, SHOWN_MS if told["writes"] else FETCHED_MS)
     is_written = not found["ref"] and bool(told["writes"])
+    old = None
     if is_written:
+        old = await _held(element)
         await _write(tab, element, wanted)
         found = await _look_for(element, wanted, FETCHED_MS)
-    if not found["ref"]:
+    if failure := _unfit(element, wanted, found, opened=not told["open"]):
         await _close(tab, element)
-        raise _missing(element, wanted, found, opened=not told["open"])
-    if found["off"]:
-        await _close(tab, element)
-        raise disabled(wanted)
-    if found["alike"] > 1:
-        await _close(tab, element)
-        raise _alike(element, wanted, found["alike"])
+        if old:
+            failure.message += await _put_back(tab, element, old)
+        raise failure
     is_pressed = is_written or not found["chosen"]
     if is_pressed:
         await _press(tab, _other(element, found["ref"]))
@@ -105,8 +109,37 @@ async def _write(tab: Tab, element: Element, text: str) -> None:
     field = await element.world.call("enter", element.local, {"clear": True}, timeout=hand.CHECK_TIMEOUT_S)
     hand.raise_if_unfit(element, field)
     mark = Mark(tab, element.frame)
-    await hand.write(tab, *keys.parted(text))
+    if text:
+        await hand.write(tab, *keys.parted(text))
+    else:
+        await hand.stroke(tab, keys.strokes("Delete"))
     await settle(tab, mark)
+
+
+async def _held(element: Element) -> dict[str, Any]:
+    return await hand.told_after(element.world, "value", element.local, otherwise={"gone": True})
+
+
+async def _put_back(tab: Tab, element: Element, old: dict[str, Any]) -> str:
+    """What was in the field before its list was searched; what it holds now if that could not be done."""
+    now = await _held(element)
+    if now != old and "value" in old and not now.get("gone") and not tab.hindrance():
+        with contextlib.suppress(Failure):
+            await _write(tab, element, old["value"])
+            await _close(tab, element)
+        now = await _held(element)
+    if now == old or now.get("gone"):
+        return ""
+    held = quoted(now["value"], 80) if "value" in now else f"{now['length']} characters"
+    return f"; the field now holds {held}"
+
+
+def _unfit(element: Element, wanted: str, found: dict[str, Any], *, opened: bool) -> Failure | None:
+    if not found["ref"]:
+        return _missing(element, wanted, found, opened=opened)
+    if found["off"]:
+        return disabled(wanted)
+    return _alike(element, wanted, found["alike"]) if found["alike"] > 1 else None
 
 
 async def _drop_others(tab: Tab, element: Element, wanted: list[str]) -> None:

@@ -45,16 +45,25 @@ class Mark:
         self.refused: list[dict[str, str]] = []  # fields that kept the browser from sending a form
         self.missed: dict[str, Any] | None = None  # what was wrong with a press, as press.js tells it
         self.field: dict[str, Any] | None = None  # what has come of a text in it, if it was told just now
+        self.reads: tuple[World, int] | None = None  # a field that tells what it holds until it is settled
         self.kept = False  # from what else had the focus by then: the last key of a text
         self.active: dict[str, str] | None = None  # what the focused list says is active in it, if that is new
         tab.route.strayed_at = 0.0  # where the tab went before is not this action's doing
 
 
-async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S, ahead: "Ahead | None" = None) -> bool:
+async def settle(
+    tab: "Tab",
+    mark: Mark,
+    timeout: float = NAVIGATION_S,
+    ahead: "Ahead | None" = None,
+    reads: tuple[World, int] | None = None,
+) -> bool:
     """Right after the action: until everything it has started by now is done; whether there was anything.
 
-    `ahead`: turns of the page that were asked for before the action was sent (`turn_ahead`).
+    `ahead`: turns of the page that were asked for before the action was sent (`turn_ahead`). `reads`: the field whose
+    last word on what it holds is `mark.field` then, if it still could tell.
     """
+    mark.reads = reads
     loop = asyncio.get_running_loop()
     mark.acted_at = loop.time()
     tab.mark = mark
@@ -66,6 +75,7 @@ async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S, ahead: "
             raise _kept(mark.missed["by"])
         return effect
     finally:
+        mark.reads = None
         for one in (ahead, turned):
             if one:
                 one.cancel()
@@ -197,8 +207,13 @@ def _open_requests(tab: "Tab", mark: Mark) -> list[Request]:
 
 async def turn(mark: Mark) -> int:
     """Some turns of the frame's page, until it rests; how many changes it saw."""
-    told = await _told(mark, lambda world: world.call("tick", timeout=TICK_S))
+    told = await _told(mark, lambda world: world.call("tick", _field_in(mark, world), timeout=TICK_S))
     return _heard(mark, told) if told else 0
+
+
+def _field_in(mark: Mark, world: World) -> int:
+    """The field to be told of; its number means another thing in the document that came after its own."""
+    return mark.reads[1] if mark.reads and mark.reads[0].uid == world.uid else 0
 
 
 async def _drawn(mark: Mark) -> None:

@@ -3,7 +3,7 @@
 Above: tools. Below: keying, fill, input.
 """
 
-from pilothouse.browser import confide, fill, keys
+from pilothouse.browser import confide, fill, holding, keys
 from pilothouse.browser import input as hand
 from pilothouse.browser.keying import key_by_key
 from pilothouse.browser.locate import Element
@@ -26,5 +26,10 @@ async def type_slowly(tab: Tab, element: Element, text: str, *, delay_s: float, 
     await settle(tab, mark)
     note = hand.note_of(element, field)
     if not tab.hindrance():
-        note = "; ".join(one for one in (note, await fill.difference(element, field["ref"], text, clear)) if one)
+        note = "; ".join(one for one in (note, await _held(element, field["ref"], text, clear)) if one)
     return fill.Filled(field["role"], field["name"], note, field["hint"])
+
+
+async def _held(element: Element, local: int, text: str, clear: bool) -> str:
+    now = await hand.told_after(element.world, "value", local, otherwise={"gone": True})
+    return holding.of_text(now, text, clear=clear)

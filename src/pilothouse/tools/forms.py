@@ -75,9 +75,9 @@ async def select_option(
     """Choose options of a select by label or value."""
     filled, chosen = await pen.choose(tab, await locate(tab, target), values)
     picked = ", ".join(quoted(one) for one in chosen)
-    return await acted(
-        tab, f"{called(filled.role, filled.name, filled.hint)} is now {picked or 'empty'}", filled.note, snapshot
-    )
+    field = called(filled.role, filled.name, filled.hint)
+    done = f"{field} is now {picked or 'empty'}" if filled.holds else f"chose {picked or 'nothing'} in {field}"
+    return await acted(tab, done, filled.note, snapshot)
 
 
 @tool(Access.SENSITIVE, core=True, example={"files": [{"name": "a.txt", "data": "aGk="}]})

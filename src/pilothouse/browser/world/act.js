@@ -67,11 +67,13 @@ function place(el) {
 }
 // A point of the element itself comes before one where another control lies in it: a row is not its "Delete".
 function pressable(el) {
-  let over = null, near = null, second = null;
+  let over = null, near = null, second = null, stranger = null;
   const inside = new Set();
   for (const [x, y] of pointsOf(el, rectOf(el))) {
     const hit = deepHit(x, y);
-    if (hit && lands(hit, el)) {
+    const other = hit && strangerAt(hit, el);
+    if (other) stranger = stranger || { x, y, by: brief(other) };
+    else if (hit && lands(hit, el)) {
       const control = controlAt(hit, el);
       if (control === el) return { x, y };
       if (hasEffect(control)) { inside.add(control); second = second || { x, y }; } else near = near || { x, y };
@@ -80,6 +82,7 @@ function pressable(el) {
   }
   const [control] = inside;
   if (near || (control && standsFor(control, inside.size, el))) return near || second;
+  if (stranger) return pointInLabel(el) || { fail: "linked", ...stranger };
   if (!over) return { fail: "outside" };
   return { fail: whyMissed(el, over), by: brief(control || over) };
 }
@@ -114,9 +117,10 @@ ph.check = async (n, { enabled = true, waitMs = 1000, seal = "" } = {}) => {
     const { el, twin } = found;
     await stillness(el);
     const spot = enabled && isOff(el) ? { fail: "disabled" } : place(el);
+    if (spot.fail === "linked" && !enabled) delete spot.fail;
     if (!spot.fail && seal && !isAsJudged(seal, pressSights(el, spot))) return { fail: "changed", ...named(el) };
     if (!spot.fail) { begin(el); if (enabled) expectPress(el, spot); return { ...spot, twin, ...named(el) }; }
-    if (performance.now() >= end) return { ...spot, ...named(el) };
+    if (spot.fail === "linked" || performance.now() >= end) return { ...spot, ...named(el) };
     await nextChange(Math.min(100, end - performance.now()));
   }
 };

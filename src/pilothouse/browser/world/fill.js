@@ -14,7 +14,8 @@ const readOnlyOf = getter(HTMLInputElement.prototype, "readOnly");
 const areaReadOnlyOf = getter(HTMLTextAreaElement.prototype, "readOnly");
 
 const maxLengthOf = getter(HTMLInputElement.prototype, "maxLength");
-
+const suggestionsOf = getter(HTMLInputElement.prototype, "list");
+const listOf = (el) => (el instanceof HTMLInputElement ? suggestionsOf(el) : null);
 
 const TYPED = words("text search url tel email password number");
 
@@ -70,12 +71,16 @@ ph.enter = async (n, { clear = true, value = "", waitMs = 1000, seal = "", keys 
       if (stays) guardKey(el);
       // A part of an editor is written as a whole: where its own text ends is not where the new one does.
       const isPart = el instanceof HTMLElement && editableOf(el) && !isEditingHost(el);
-      return { ...answer, guarded: stays, isPart, longest: longestOf(el), checked: kind === "check" ? checkedState(el, roleOf(el)) === "checked" : undefined };
+      const check = kind === "check" ? { checked: checkedState(el, roleOf(el)) === "checked", once: isOnce(el) } : {};
+      return { ...answer, guarded: stays, isPart, longest: longestOf(el), listed: !!listOf(el), ...check };
     }
     if (fail === "not_editable" || performance.now() >= end) return { ...answer, fail };
     await nextChange(Math.min(100, end - performance.now()));
   }
 };
+
+// Chosen once, only the choice of another takes it back.
+const isOnce = (el) => roleOf(el) === "radio" || (el instanceof HTMLInputElement && inputTypeOf(el) === "radio");
 
 // Of a text that is edited in place, the focus is at the whole of it.
 function takesKeys(el) {
@@ -228,7 +233,7 @@ ph.put = (n, value) => {
   announce(el, "input", "change");
   const now = inputValueOf(el);
   const same = now === value || (type === "range" && Number(now) === Number(value)) || (type === "color" && now === hexOf(value));
-  return { value: now, changed: value !== "" && !same };
+  return { value: now, same: same || value === "" };
 };
 
 // A select that nobody sees, though it is there: a widget shows something of its own in its place.
@@ -259,18 +264,35 @@ ph.choose = (n, wanted) => {
   }
   focusOn(el, { preventScroll: true });
   const before = options.map((one) => optionOnOf(one));
+  const was = [...pickedOf(el)].map((one) => optionValueOf(one));
   options.forEach((one, index) => {
     if (multipleOf(el)) setOptionOn(one, chosen.includes(index));
     else if (chosen[0] === index) setOptionOn(one, true);
   });
   if (options.some((one, index) => optionOnOf(one) !== before[index])) announce(el, "input", "change");
-  return { values: [...pickedOf(el)].map((one) => optionText(one)), tucked };
+  const meant = [...new Set(chosen)].sort((one, other) => one - other);
+  return { names: meant.map((index) => labels[index]), values: meant.map((index) => optionValueOf(options[index])), was, tucked };
+};
+
+// Choose what a field's datalist suggests, by value or label.
+ph.chooseListed = (n, wanted) => {
+  const el = refs.get(n), want = clean(wanted), low = want.toLowerCase();
+  const list = listOf(el);
+  const all = [...(list ? queryIn(list, "option") : [])].filter((one) => optionValueOf(one));
+  const found = all.find((one) => optionValueOf(one) === wanted) || all.find((one) => optionText(one) === want) ||
+    all.find((one) => optionText(one).toLowerCase() === low || clean(optionValueOf(one)).toLowerCase() === low);
+  if (!found) return { fail: "no_option", wanted: want, options: toCompare(all.map((one) => optionText(one) || clean(optionValueOf(one)))) };
+  if (matches(found, ":disabled")) return { fail: "option_disabled", wanted: want };
+  const chosen = optionValueOf(found);
+  return { chosen, ...ph.put(n, chosen) };
 };
 
 // What the field holds now, for the result: pages may format, cut or refuse what was typed.
 ph.value = (n) => {
   const known = refs.get(n), el = redrawn(known) || known;
   if (!el || !connectedOf(el)) return { gone: true };
+  if (el instanceof HTMLSelectElement) return { value: valueOf(el, ""), picked: [...pickedOf(el)].map((one) => optionValueOf(one)) };
+  if (kindOf(el) === "check") return { value: { checked: "true", mixed: "mixed" }[checkedState(el, roleOf(el))] || "false" };
   const raw = rawValueOf(el);
   return isSecret(el) ? { secret: true, length: raw.length } : { value: raw };
 };

@@ -86,11 +86,12 @@ function choiceNow(keeper, wanted) {
   const isOne = fit.every((one) => valueIn(one) ? valueIn(one) === valueIn(el) : one === el);  // shown twice, as among the latest ones
   return { ref: refs.of(el), name: fit.length ? calledIn(el) : want, chosen: isChosen(el, keeper, all), off: isOff(el), alike: isOne ? 1 : fit.length };
 }
-// What is chosen in it now; whether it takes several (`many`), or by what it says of its options just one (`one`).
+const saysChosen = (el) => hasAttr(el, "aria-selected") || hasAttr(el, "aria-checked");
+// What is chosen in it now, and what is `marked` so if its options tell that at all; whether it takes several (`many`), or by what it says of its options just one (`one`).
 ph.chosenIn = (n) => withNames(() => {
   const el = refs.get(n);
-  if (!el || !connectedOf(el)) return { many: false, one: false, chosen: [], open: false };
+  if (!el || !connectedOf(el)) return { many: false, one: false, chosen: [], marked: null, open: false };
   const all = choicesOf(el), many = isMany(all);
   const chosen = many ? all.filter(isMarked).map((one) => ({ ref: refs.of(one), name: calledIn(one) })) : [];
-  return { many, one: !many && all.some((each) => roleOf(each) === "option"), chosen, open: isOpen(el) };
+  return { many, one: !many && all.some((each) => roleOf(each) === "option"), chosen, marked: all.some(saysChosen) ? all.filter(isMarked).map(calledIn) : null, open: isOpen(el) };
 });

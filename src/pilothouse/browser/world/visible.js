@@ -53,14 +53,17 @@ function deepHit(x, y) {
 // A press on `hit` counts as a press on `el`: its own content, its label, or the control of a label.
 function lands(hit, el) {
   if (composedContains(el, hit)) return true;
-  const label = closestComposed(hit, (up) => tagOf(up) === "label");
-  if (label instanceof HTMLLabelElement && controlOf(label) === el) return true;
+  if (labelAt(hit, el)) return !strangerAt(hit, el);
   return el instanceof HTMLLabelElement && controlOf(el) === hit;
+}
+function labelAt(hit, el) {
+  const label = closestComposed(hit, (up) => tagOf(up) === "label");
+  return label instanceof HTMLLabelElement && controlOf(label) === el ? label : null;
 }
 
 const takesPointer = (el) => getComputedStyle(el).pointerEvents !== "none";
 // Would a press on `hit` reach `el`? As one that lands on it, or through an ancestor's empty area.
-const reaches = (hit, el) => lands(hit, el) || composedContains(hit, el);
+const reaches = (hit, el) => lands(hit, el) || !!labelAt(hit, el) || composedContains(hit, el);
 
 // What lies over an element at every point tried, or null. Only for what is inside the viewport.
 function coverOf(el, rect) {

@@ -31,7 +31,7 @@ const RESTLESS_MS = 150;
 let seenChanges = 0;
 const watch = (el = null) => { seenChanges = pulse(); watchRefusals(el); watchInputs(); };
 const begin = (el = null) => { expectPress(null); unguard(); watch(el); };
-// `field`: what has come of a text in it is told, too (ph.typed).
+// `field`: what it holds then is told, too (ph.typed).
 ph.tick = async (field = 0) => {
   for (const { drop } of awaited) drop();
   const end = performance.now() + RESTLESS_MS;

@@ -188,6 +188,7 @@ async def test_what_is_scrolled_away_is_not_gone(agent: Agent, site: PageServer)
 
 
 FAR = "<div style='height:1500px'></div>"
+MOSTLY_NEW = "(most of what is shown is new: the whole page)"
 
 
 async def test_what_was_told_outside_the_view_is_told_when_it_is_gone(agent: Agent, site: PageServer) -> None:
@@ -257,6 +258,42 @@ async def test_a_row_that_left_the_view_and_reads_otherwise_is_told(agent: Agent
     seen = await told(agent, "table.rows[2].cells[1].textContent = 'lost'")
     assert seen == '- row: "Parcel 2" | "sent" (outside the view)\n+ "lost" (outside the view)'
     assert "- " not in await told(agent, "table.rows[3].className = 'x'")
+
+
+@promise("A12")
+@pytest.mark.parametrize(
+    ("budget", "reads"),
+    [
+        (2500, f'{MOSTLY_NEW}\n+ status: "opened b69" (outside the view)'),
+        (300, f'{MOSTLY_NEW}\n+ status: "opened b69" (outside the view)'),
+        (100, f"{MOSTLY_NEW}\n(more has changed outside the view)"),
+        (50, "(more has changed outside the view)"),
+    ],
+)
+async def test_a_page_that_is_shown_instead_of_a_difference_tells_what_has_changed_outside_the_view(
+    agent: Agent, site: PageServer, budget: int, reads: str
+) -> None:
+    """A press far below scrolls, and nearly all that is shown is new; what it has changed stands above."""
+    open_it = "o.firstChild.data = 'opened ' + this.id"
+    rows = "".join(f'<tr><td>{n}<td><button id=b{n} onclick="{open_it}">Open</button></tr>' for n in range(100))
+    await agent.call("navigate", url=site.url("todo.html"))
+    await put(agent, f"<p id=o role=status>none</p><table>{rows}</table>")
+    await look(agent)
+    await agent.call("click", target="tr:nth-child(70) button")
+    seen = await look(agent, diff=True, budget=budget)
+    above, _, _ = seen.partition("\nhttp")
+    assert above == reads
+    assert tokens(seen) <= budget
+    assert await look(agent, diff=True) == "(nothing has changed)"
+    assert await told(agent, "o.firstChild.data = ''") == '- status: "opened b69" (outside the view)'
+
+
+async def test_a_page_that_has_lost_half_of_it_is_not_called_new(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("todo.html"))
+    await put(agent, SMALL + "".join(f"<p>{n}</p><h6>{n + 50}</h6>" for n in range(20)))
+    await look(agent)
+    seen = await told(agent, "for (const one of document.querySelectorAll('p')) one.remove()")
+    assert seen.startswith("(a difference would be no shorter: the whole page)\nhttp")
 
 
 async def test_what_was_told_outside_the_view_is_known_when_it_is_shown(agent: Agent, site: PageServer) -> None:

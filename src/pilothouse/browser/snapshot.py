@@ -36,7 +36,11 @@ PAGE_TIMEOUT_S = 20.0
 MAX_FRAME_DEPTH = 5
 MOST_PAGES = 1000
 MOST_BASES = 4  # parts of a page of which is kept what was shown
-WHOLE = "(too much has changed for a difference: the whole page)"
+TOO_MUCH = "(too much has changed for a difference: the whole page)"
+MOSTLY_NEW = "(most of what is shown is new: the whole page)"
+NO_SHORTER = "(a difference would be no shorter: the whole page)"
+WHOLE = "(the whole page)"  # where there is no room for a reason
+ELSEWHERE = "(more has changed outside the view)"
 UNTOLD = "(the page was too busy to say what listens for clicks: what can be pressed may read as text; look again)"
 _WORD = re.compile(r"\w+")
 
@@ -89,13 +93,15 @@ async def _take(tab: Tab, options: Options) -> Snapshot:
     base = _base(tab, part, options)  # another document may have come
     told = await _difference(tab, base, look, in_view=in_view) if base else None
     now = Base(_view(options), lines, root.said, counts=root.counts)
-    if base and told is not None:
+    if base and told:
         now.aside, now.outside = base.aside, base.outside
     _keep(tab, part, now)
-    if told is None or _costs_more(told, [WHOLE, _title(root), *lines]):
-        return _first(_seen(tab), options, root, lines, [WHOLE] if base else [])
     remember(now, look)
-    return _changes(root, [*told, *_out_of_view(root)], options.budget)
+    outside = [*(told.outside if told else []), *_out_of_view(root, options.budget)]
+    if told and not _costs_more(told.lines, [NO_SHORTER, _title(root), *lines]):
+        return _changes(root, [*told.lines, *outside], options.budget)
+    notes = _notes(_reason(told, len(lines)), outside, options.budget) if base else []
+    return _first(_seen(tab), options, root, lines, notes)
 
 
 async def _further(tab: Tab, frame: Frame, wanted: dict[str, Any], options: Options) -> Snapshot:
@@ -305,7 +311,7 @@ def _elsewhere(url: str, around: str) -> str:
 def _first(seen: Seen, options: Options, part: _Part, lines: list[str], note: list[str]) -> Snapshot:
     """The view (or everything, if that was asked for): header, lines and the hint at what is left, together within the
     budget."""
-    head = [*note, clip(_title(part), options.budget // 3)]
+    head = [*note, clip(_title(part), options.budget // (6 if note else 3))]
     if tokens(" ".join(part.sends)) > options.budget // 4:
         part.sends = []
     room = options.budget - tokens("\n".join([*head, _more(options, part, len(lines), MOST_PAGES)])) - 2
@@ -397,20 +403,44 @@ def _changes(part: _Part, changed: list[str], budget: int) -> Snapshot:
     return Snapshot(part.url, part.title, "\n".join(shown), bool(left), unchanged=not changed)
 
 
-def _out_of_view(part: _Part) -> list[str]:
+class _Told(msgspec.Struct, frozen=True):
+    """What a difference says of what is shown, and of what was known and is gone elsewhere."""
+
+    lines: list[str]
+    outside: list[str]
+
+
+def _reason(told: _Told | None, shown: int) -> str:
+    """Why the page is shown. One that was scrolled has changed little, and is new to the reader all the same."""
+    if told is None:
+        return TOO_MUCH
+    return MOSTLY_NEW if 2 * sum(line.startswith("+") for line in told.lines) > shown else NO_SHORTER
+
+
+def _notes(reason: str, outside: list[str], budget: int) -> list[str]:
+    """What stands before the page: what it does not show would be told never again."""
+    if budget < 100:
+        return [ELSEWHERE] if outside else [WHOLE]
+    if fitting([reason, *outside], budget // 3) > len(outside):
+        return [reason, *outside]
+    count = fitting([reason, ELSEWHERE, *outside], budget // 3) - 2
+    return [reason, *outside[: max(count, 0)], ELSEWHERE]
+
+
+def _out_of_view(part: _Part, budget: int) -> list[str]:
     more = counted(part.more_news, "more change" if part.news else "change")
     hint = [f"({more} outside the view: full, find or scope)"] if part.more_news else []
-    return [*(f"+ {one.line} (outside the view)" for one in part.news), *hint]
+    return [*(f"+ {clip(one.line, budget // 6)} (outside the view)" for one in part.news), *hint]
 
 
-async def _difference(tab: Tab, base: Base, look: Look, *, in_view: bool) -> list[str] | None:
+async def _difference(tab: Tab, base: Base, look: Look, *, in_view: bool) -> _Told | None:
     """What has changed since the caller last looked; None if that is too much. What is not shown by a look at more than
     the view is not there."""
     if too_much(base.lines, look.lines):
         return None
     change = Difference(base.lines, look.lines, known(base, look))
     lost = await settle(tab, base, change, look) if in_view else []
-    return [*change.lines(), *gone_outside(lost)]
+    return _Told(change.lines(), gone_outside(lost))
 
 
 def _costs_more(told: list[str], lines: list[str]) -> bool:

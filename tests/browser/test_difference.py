@@ -304,6 +304,69 @@ async def test_what_was_told_outside_the_view_is_known_when_it_is_shown(agent: A
     assert '- "Sent"' in await told(agent, "low.textContent = ''")
 
 
+GO = "<button onclick=\"f.value='9';k.checked=true;w.disabled=true;h.hidden=true\">Go</button>"
+FIELDS = "<label>Field <input id=f value=1></label><label><input type=checkbox id=k> Check</label>"
+FOUR = f"{GO}{FAR}{FAR}{FIELDS}<button id=w>Save</button><button id=h>Gone</button>"
+
+
+async def test_what_a_script_sets_outside_the_view_is_told(agent: Agent, site: PageServer) -> None:
+    """Values and checks, which leave no trace in the page's markup, and states; that one is hidden is told as something
+    else, for nobody was shown it."""
+    await agent.call("navigate", url=site.inline(FOUR))
+    await look(agent)
+    await agent.call("click", target="text=Go")
+    assert sorted(re.sub(r"\be\d+\b", "E", await look(agent, diff=True)).splitlines()) == [
+        "(something else has changed outside the view: full, find or scope)",
+        '+ button "Go" E focused',
+        '+ button "Save" E disabled (outside the view)',
+        '+ checkbox "Check" E checked (outside the view)',
+        '+ textbox "Field" E ="9" (outside the view)',
+        '- button "Go" E',
+    ]
+    assert await look(agent, diff=True) == "(nothing has changed)"
+    assert "outside the view" not in await told(agent, "w.className = 'x'; f.value = '9'; scrollTo(0, 3000)")
+
+
+async def test_what_was_seen_when_it_was_set_is_not_told_again(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(FOUR))
+    await look(agent)
+    await agent.js("f.value = '9'; return 0")
+    assert '="9"' in await look(agent, full=True)
+    await look(agent)
+    assert await look(agent, diff=True) == "(nothing has changed)"
+
+
+async def test_a_change_in_a_part_that_changes_its_style_is_told(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(f"<h1>Top</h1>{FAR}<form id=form><p id=low>Low</p></form>"))
+    await look(agent)
+    assert '+ "Sent" (outside the view)' in await told(agent, "form.className = 'x'; low.textContent = 'Sent'")
+
+
+async def test_who_has_seen_everything_is_told_what_changed_anywhere(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(FOUR))
+    await look(agent, full=True)
+    seen = await agent.text("click", target="text=Go", snapshot="diff")
+    assert '+ textbox "Field" e2 ="9"' in seen
+    assert '+ checkbox "Check" e3 checked' in seen
+    assert '+ button "Save" e4 disabled' in seen
+    assert '- button "Gone" e5' in seen
+    assert await look(agent, diff=True) == "(nothing has changed)"
+    await look(agent)
+    assert "outside the view" in await told(agent, "w.disabled = false")
+
+
+@pytest.mark.parametrize("otherwise", [{"interactive": True}, {"depth": 5}])
+async def test_who_has_looked_in_another_way_is_told_why_the_page_is_shown(
+    agent: Agent, site: PageServer, otherwise: dict[str, int]
+) -> None:
+    await agent.call("navigate", url=site.inline(FOUR))
+    await look(agent, **otherwise)
+    reason, first, title, *_ = (await told(agent, "w.disabled = true")).splitlines()
+    assert reason == "(you last looked at it in another way: the whole page)"
+    assert re.sub(r"\be\d+\b", "E", first) == '+ button "Save" E disabled (outside the view)'
+    assert title.startswith("http")
+
+
 HIDING = "position:absolute;width:1px;height:1px;clip:rect(0 0 0 0);overflow:hidden"
 
 

@@ -183,13 +183,13 @@ async def test_of_rows_with_controls_the_cells_are_told(agent: Agent, site: Page
         ("low.textContent = 'Saved'", '+ "Saved" (outside the view)'),
         ("low.firstChild.data = 'Typed'", '+ "Typed" (outside the view)'),
         ("document.body.append(Object.assign(document.createElement('button'), {textContent: 'Fresh'}))", "Fresh"),
-        ("low.style.color = 'red'", "(1 change outside the view: full, find or scope)"),
-        ("low.remove()", "(1 change outside the view: full, find or scope)"),
+        ("low.style.color = 'red'", "(something has changed outside the view: full, find or scope)"),
+        ("low.remove()", "(something has changed outside the view: full, find or scope)"),
         ("inner.lastChild.textContent = 'Deep'", '+ "Deep" (outside the view)'),
         ("document.head.append(document.createElement('style'))", "(nothing has changed)"),
         (
             "for (const n of [1, 2, 3, 4, 5]) document.body.append(inner.lastChild.cloneNode(true))",
-            "(2 more changes outside the view",
+            "(something else has changed outside the view: full, find or scope)",
         ),
     ],
 )

@@ -35,9 +35,12 @@ FRAME_TIMEOUT_S = 3.0
 PAGE_TIMEOUT_S = 20.0
 MAX_FRAME_DEPTH = 5
 MOST_PAGES = 1000
+FULL, IN_VIEW = (True, False, 0), (False, False, 0)  # ways of looking
+MOST_FULL = 2000  # lines of a full look that a difference looks at again
 MOST_BASES = 4  # parts of a page of which is kept what was shown
 TOO_MUCH = "(too much has changed for a difference: the whole page)"
 MOSTLY_NEW = "(most of what is shown is new: the whole page)"
+OTHERWISE = "(you last looked at it in another way: the whole page)"
 NO_SHORTER = "(a difference would be no shorter: the whole page)"
 WHOLE = "(the whole page)"  # where there is no room for a reason
 ELSEWHERE = "(more has changed outside the view)"
@@ -75,6 +78,10 @@ async def take(tab: Tab, options: Options) -> Snapshot:
 
 async def _take(tab: Tab, options: Options) -> Snapshot:
     frame, scope = await optional_scope(tab, options.scope)
+    part = (frame.world.uid, scope) if scope and frame.world else (frame.id, 0)
+    last = _seen(tab).bases.get(part) if options.diff and options.page == 1 else None
+    if last and last.view == FULL and _view(options) == IN_VIEW and len(last.lines) <= MOST_FULL:
+        options = msgspec.structs.replace(options, full=True)  # who was shown everything is told what changed anywhere
     wanted: dict[str, Any] = {
         "scope": scope,
         "full": options.full,
@@ -83,14 +90,13 @@ async def _take(tab: Tab, options: Options) -> Snapshot:
     }
     if options.page > 1:
         return await _further(tab, frame, wanted, options)
-    part = (frame.world.uid, scope) if scope and frame.world else (frame.id, 0)
-    base = _base(tab, part, options)
     in_view = not (scope or options.full)
-    root = await _look(tab, frame, wanted, base.counts if base and in_view else None)
+    root = await _look(tab, frame, wanted, last.counts if last and in_view else None)
     lines = _indented(root)
     tab.title = root.title if frame is tab.frames.main else tab.title
     look = Look(lines, root.said, root.counts, root.news)
-    base = _base(tab, part, options)  # another document may have come
+    last = _seen(tab).bases.get(part) if options.diff else None  # another document may have come
+    base = last if last and last.view == _view(options) else None
     told = await _difference(tab, base, look, in_view=in_view) if base else None
     now = Base(_view(options), lines, root.said, counts=root.counts)
     if base and told:
@@ -100,7 +106,7 @@ async def _take(tab: Tab, options: Options) -> Snapshot:
     outside = [*(told.outside if told else []), *_out_of_view(root, options.budget)]
     if told and not _costs_more(told.lines, [NO_SHORTER, _title(root), *lines]):
         return _changes(root, [*told.lines, *outside], options.budget)
-    notes = _notes(_reason(told, len(lines)), outside, options.budget) if base else []
+    notes = _notes(_reason(told, len(lines)) if base else OTHERWISE, outside, options.budget) if last else []
     return _first(_seen(tab), options, root, lines, notes)
 
 
@@ -143,12 +149,6 @@ def _view(options: Options) -> tuple[bool, bool, int]:
     return options.full, options.interactive, options.depth
 
 
-def _base(tab: Tab, part: Place, options: Options) -> Base | None:
-    """What a difference tells from: the last look at the same part of the page, in the same way."""
-    base = _seen(tab).bases.get(part) if options.diff else None
-    return base if base and base.view == _view(options) else None
-
-
 def _keep(tab: Tab, part: Place, base: Base) -> None:
     bases = _seen(tab).bases
     bases.pop(part, None)
@@ -187,7 +187,7 @@ class _Part(msgspec.Struct):
     counts: dict[str, int] = {}  # of changes that each frame's world had seen by then
     said: dict[str, list[Place]] = {}  # of a look at the view: lines without a ref, and where each stands
     news: list[News] = []  # what has changed out of view
-    more_news: int = 0
+    more_news: bool = False
     site: str = ""  # where a frame is from, if that is elsewhere than what it lies in
 
 
@@ -246,7 +246,7 @@ async def _gather(
             whole.counts |= part.counts
             for line, places in part.said.items():
                 whole.said.setdefault(line, []).extend(places)
-            whole.news, whole.more_news = whole.news + part.news, whole.more_news + part.more_news
+            whole.news, whole.more_news = whole.news + part.news, whole.more_news or part.more_news
     return whole
 
 
@@ -428,8 +428,8 @@ def _notes(reason: str, outside: list[str], budget: int) -> list[str]:
 
 
 def _out_of_view(part: _Part, budget: int) -> list[str]:
-    more = counted(part.more_news, "more change" if part.news else "change")
-    hint = [f"({more} outside the view: full, find or scope)"] if part.more_news else []
+    some = "something else" if part.news else "something"
+    hint = [f"({some} has changed outside the view: full, find or scope)"] if part.more_news else []
     return [*(f"+ {clip(one.line, budget // 6)} (outside the view)" for one in part.news), *hint]
 
 

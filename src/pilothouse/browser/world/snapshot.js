@@ -2,6 +2,7 @@
 // Above: the daemon (browser/snapshot.py). Below: tree.js, lines.js.
 
 ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin = 200, since = -1, whole = false } = {}) => withNames(() => {
+  past.keepAll();
   const at = pulse();
   refs.newMoment();
   let root = bodyOf(document) || htmlOf(document);

@@ -162,6 +162,20 @@ async def test_differences(agent: Agent, site: PageServer) -> None:
     assert await look(agent, diff=True) == "(nothing has changed)"
 
 
+@promise("A12", "A13")
+async def test_a_link_reads_the_same_wherever_its_page_stands(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("todo.html"))
+    here = "/todo.html"
+    links = f"<a href={here}>Home</a> <a href=/r4.html>Orders</a> <a href={here}#top>Top of it</a> <a href=#top>Top</a>"
+    await put(agent, f"<nav>{links}</nav><h1 id=h>Home</h1>")
+    seen = re.sub(REF, "E", await look(agent))
+    assert f'link "Home" E -> {here}\n' in seen
+    assert f'link "Top of it" E -> {here}#top\n' in seen
+    assert 'link "Top" E\n' in seen
+    await agent.js("history.pushState(null, '', '/r4.html'); h.textContent = 'Orders'; return 0")
+    assert await look(agent, diff=True) == '- heading "Home" h1\n+ heading "Orders" h1'
+
+
 @promise("A12")
 async def test_of_rows_with_controls_the_cells_are_told(agent: Agent, site: PageServer) -> None:
     long = "word " * 20

@@ -339,7 +339,9 @@ function targetPart(el, { origin, here }) {
   const href = hrefOf(el);
   if (!href || href.startsWith("javascript:")) return "";
   let text = href;
-  if (href.startsWith(`${here}#`) || href === here) return "";   // a place on this page: the name says as much
+  // A place on this page: the name says as much. Else the address stands there wherever one is: a page that moves on by
+  // script keeps its links.
+  if (href.startsWith(`${here}#`) && attr(el, "href").trim()[0] === "#") return "";
   else if (href.startsWith(origin)) text = href.slice(origin.length - 1);
   else text = href.replace(/^https?:\/\//, "").replace(/\/$/, "");
   return text ? ` -> ${clean(cut(text, 60))}` : "";

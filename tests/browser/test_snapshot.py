@@ -190,6 +190,31 @@ async def test_of_rows_with_controls_the_cells_are_told(agent: Agent, site: Page
     assert "Intro" not in seen
 
 
+@promise("A12")
+async def test_a_cell_says_how_many_rows_and_columns_are_its_own(agent: Agent, site: PageServer) -> None:
+    rows = (
+        "<tr><th rowspan=1>Drink<th colspan=2>Size and price"
+        "<tr><td rowspan=2>Tea<td>S<td>$1<tr><td>L<td>$2"
+        "<tr><td rowspan=2 colspan=2 onclick='1'><p>Milk</p><td>$3<tr><td><button>Buy</button>"
+        "<tr><td>Water<td rowspan=2><td>$0<tr><td>Ice<td>$0"
+    )
+    await agent.call("navigate", url=site.inline(f"<table id=t>{rows}</table>"))
+    assert (
+        re.sub(REF, "E", (await look(agent)).partition("\n")[2])
+        == """\
+table 6 rows
+  header: "Drink" | "Size and price" (2 columns)
+  row: "Tea" (2 rows) | "S" | "$1"
+  row: "L" | "$2"
+  row: clickable "Milk" E (2 rows) (2 columns) | "$3"
+  row: button "Buy" E
+  row: "Water" | "" (2 rows) | "$0"
+  row: "Ice" | "$0\""""
+    )
+    text = (await agent.call("get_page_text"))["text"]
+    assert text.splitlines()[:3] == ["Drink | Size and price (2 columns)", "Tea (2 rows) | S | $1", "L | $2"]
+
+
 @promise("A13")
 @pytest.mark.parametrize(
     ("change", "told"),

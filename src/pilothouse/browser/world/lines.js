@@ -172,7 +172,7 @@ function printItem(item, depth, print) {
     const line = item.kind === "row" && print.interactive ? briefRow(kids, print) : compactKids(kids, print, " | ");
     if (line !== null) {
       const lone = item.kind !== "row" && !item.act && !item.name && (item.role === "item" || item.kind === "cell") && !line.includes(" | ");
-      if (line) print.lines.push([depth, lone ? line : `${head}${itemTail(item, print)}: ${line}`, item.el]);
+      if (line) print.lines.push([depth, lone ? line + spanPart(item.el) : `${head}${itemTail(item, print)}: ${line}`, item.el]);
       else if (item.act) print.lines.push([depth, head + itemTail(item, print), item.el]);
       return;
     }
@@ -241,7 +241,14 @@ function compactCell(cell, print) {
   const text = compactKids(cell.kids, print, " ");
   if (text === null) return null;
   if (cell.act) return `${itemHead(cell, print)}${itemTail(cell, print)}: ${text}`;
-  return (text || '""') + (cell.el === print.walk.active ? " active" : "");
+  return (text || '""') + (cell.el === print.walk.active ? " active" : "") + spanPart(cell.el);
+}
+// What stands in a cell that spans rows is said of each of them, and is read in the first only.
+const SPANS = [["rowspan", "rows"], ["colspan", "columns"]];
+function spanPart(el) {
+  let text = "";
+  for (const [name, what] of SPANS) { const n = parseInt(attr(el, name), 10); if (n > 1) text += ` (${n} ${what})`; }
+  return text;
 }
 function compactRun(run, print, sep) {
   const parts = [];
@@ -288,6 +295,7 @@ function saidOfSign(el, name) {
   return title && title !== name ? ` (${cut(title, 60)})` : "";
 }
 
+const CELL_TAGS = words("td th");
 const RANGED = words("slider spinbutton scrollbar");
 function itemTail(item, print) {
   const { el, role } = item;
@@ -304,7 +312,7 @@ function itemTail(item, print) {
   if (item.aria) text += " (aria-hidden)";
   else if (item.hidden && (item.act || item.leaf)) text += " (hidden)";
   if (item.covered) text += ` ${item.covered}`;
-  return text;
+  return item.kind === "cell" || (item.soft && CELL_TAGS.has(item.at.tag)) ? text + spanPart(el) : text;
 }
 function valuePart(el, role, item, print) {
   const value = clean(valueOf(el, role));

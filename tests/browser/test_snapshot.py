@@ -303,6 +303,14 @@ async def test_find(agent: Agent, site: PageServer) -> None:
     await fails(agent, "bad_request", "find", pattern="(")
 
 
+@promise("A12")
+async def test_a_name_of_one_letter_is_read_with_its_tooltip(agent: Agent, site: PageServer) -> None:
+    html = '<button title="Delete forever">X</button><button title="Bold">B</button><button title="Best">OK</button>'
+    await agent.call("navigate", url=site.inline(html))
+    seen = re.sub(REF, "E", await look(agent)).splitlines()[1:]
+    assert seen == ['button "X" (Delete forever) E', 'button "B" (Bold) E', 'button "OK" E']
+
+
 @promise("A11")
 async def test_found_refs_act(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("big.html"))

@@ -288,9 +288,9 @@ function itemHead(item, print) {
   return text;
 }
 
-// A name that is only a sign ("✕") says little: its tooltip says the rest.
+// A name that is only a sign ("✕") or a single letter says little: its tooltip says the rest.
 function saidOfSign(el, name) {
-  if (name.length > 3 || /[\p{L}\p{N}]/u.test(name)) return "";
+  if (name.length > 3 || (name.length > 1 && /[\p{L}\p{N}]/u.test(name))) return "";
   const title = clean(attr(el, "title") || "");
   return title && title !== name ? ` (${cut(title, 60)})` : "";
 }

@@ -311,6 +311,42 @@ async def test_a_name_of_one_letter_is_read_with_its_tooltip(agent: Agent, site:
     assert seen == ['button "X" (Delete forever) E', 'button "B" (Bold) E', 'button "OK" E']
 
 
+ROW = "position:absolute;height:30px;top:"
+
+
+@promise("A12", "A13")
+async def test_a_list_that_draws_few_of_its_rows_says_that_it_scrolls(agent: Agent, site: PageServer) -> None:
+    """What the box clips is not in view, and how much there is its rows do not tell."""
+    fill = f"for (let n = 0; n < most; n++) list.innerHTML += `<div style='{ROW}${{n * 30 + at}}px'>Row ${{n + at / 30}}</div>`"
+    box = "<div id=box style='height:180px;overflow:auto'><div id=list style='position:relative;height:20000px'></div></div>"
+    await agent.call("navigate", url=site.inline(f"{box}<p>After</p>"))
+    await agent.js(f"const at = 0, most = 8; {fill}; return 0")
+
+    async def rows() -> list[str]:
+        return re.sub(REF, "E", await look(agent)).splitlines()[1:]
+
+    shown = [f'  "Row {n}"' for n in range(6)]
+    assert await rows() == ["scrollable E", *shown, "  (2+ more below: scroll E)", '"After"']
+    await agent.js("list.lastChild.textContent = 'New'; return 0")
+    assert await look(agent, diff=True) == '+ "New" (outside the view)'
+    await agent.js("list.lastChild.remove(); list.lastChild.remove(); return 0")
+    assert await rows() == ["scrollable E", *shown, "  (scrolls on below: scroll E)", '"After"']
+    await agent.js(f"list.textContent = ''; const at = 19800, most = 6; {fill}; box.scrollTop = 19820; return 0")
+    shown = [f'  "Row {n}"' for n in range(660, 666)]
+    assert await rows() == ["scrollable E", "  (scrolls on above: scroll E)", *shown, '"After"']
+
+
+@promise("A12")
+async def test_a_list_that_runs_upwards_scrolls_on_above(agent: Agent, site: PageServer) -> None:
+    """A chat begins at its end."""
+    said = "".join(f"<p style='height:40px;margin:0;flex:none'>{n}</p>" for n in range(9))
+    chat = f"<div style='display:flex;flex-direction:column-reverse;height:80px;overflow:auto'>{said}</div>"
+    await agent.call("navigate", url=site.inline(chat))
+    seen = re.sub(REF, "E", await look(agent)).splitlines()[1:]
+    assert "  (7 more above: scroll E)" in seen
+    assert not [line for line in seen if "below" in line]
+
+
 @promise("A11")
 async def test_found_refs_act(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("big.html"))

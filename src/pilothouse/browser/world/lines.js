@@ -189,12 +189,20 @@ function printItem(item, depth, print) {
     print.lines[at][1] += `${item.ref ? "" : ` ${refs.mark(refs.of(item.el))}`} (${inside}${more ? "+" : ""} ${controls} inside: scope)`;
     return;
   }
-  if (item.above) print.lines.push([depth + 1, `(${item.above} more above: scroll ${refs.mark(refs.of(item.el))})`, null]);
+  pushRest(item, "above", depth + 1, print);
   const folds = print.folds;
   printKids(kids, depth + 1, print);
   if (print.folds > folds && !item.ref) print.lines[at][1] += ` ${refs.mark(refs.of(item.el))}`;   // so that scope can reach it
-  if (item.below) print.lines.push([depth + 1, `(${item.below} more below: scroll ${refs.mark(refs.of(item.el))})`, null]);
+  pushRest(item, "below", depth + 1, print);
   if (print.lines.length === at + 1 && !item.act && item.kind !== "box") print.lines.length = at;
+}
+
+// What a box that scrolls has on a side. Where that is more than its rows fill, it may have more of them than it holds.
+function pushRest(item, where, depth, print) {
+  const count = item[where], more = item.far && item.far[where] > (count || 0.4);
+  if (!count && !more) return;
+  const rest = count ? `${count}${more ? "+" : ""} more ${where}` : `scrolls on ${where}`;
+  print.lines.push([depth, `(${rest}: scroll ${refs.mark(refs.of(item.el))})`, null]);
 }
 
 // Whether a part of it lies where the walk did not go, so that what was counted in it is not all.

@@ -46,7 +46,7 @@ function isOutOfView(el, margin) {
   if (isEmpty(rect)) return false;
   if (outside(rect, grown({ left: 0, top: 0, right: innerWidth, bottom: innerHeight }, margin))) return true;
   for (let up = parentOf(el), i = 0; up && i < 100; up = parentOf(up), i++) {
-    if (getComputedStyle(up).overflowY !== "visible" && tagOf(up) !== "body" && tagOf(up) !== "html" && outside(rect, grown(rectOf(up), margin / 2))) return true;
+    if (getComputedStyle(up).overflowY !== "visible" && tagOf(up) !== "body" && tagOf(up) !== "html" && outside(rect, grown(rectOf(up), isFar(up) ? 0 : margin / 2))) return true;
   }
   return false;
 }

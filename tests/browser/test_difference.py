@@ -188,6 +188,7 @@ async def test_what_is_scrolled_away_is_not_gone(agent: Agent, site: PageServer)
 
 
 FAR = "<div style='height:1500px'></div>"
+MOSTLY_NEW = "(most of what is shown is new: the whole page)"
 
 
 async def test_what_was_told_outside_the_view_is_told_when_it_is_gone(agent: Agent, site: PageServer) -> None:
@@ -259,12 +260,111 @@ async def test_a_row_that_left_the_view_and_reads_otherwise_is_told(agent: Agent
     assert "- " not in await told(agent, "table.rows[3].className = 'x'")
 
 
+@promise("A12")
+@pytest.mark.parametrize(
+    ("budget", "reads"),
+    [
+        (2500, f'{MOSTLY_NEW}\n+ status: "opened b69" (outside the view)'),
+        (300, f'{MOSTLY_NEW}\n+ status: "opened b69" (outside the view)'),
+        (100, f"{MOSTLY_NEW}\n(more has changed outside the view)"),
+        (50, "(more has changed outside the view)"),
+    ],
+)
+async def test_a_page_that_is_shown_instead_of_a_difference_tells_what_has_changed_outside_the_view(
+    agent: Agent, site: PageServer, budget: int, reads: str
+) -> None:
+    """A press far below scrolls, and nearly all that is shown is new; what it has changed stands above."""
+    open_it = "o.firstChild.data = 'opened ' + this.id"
+    rows = "".join(f'<tr><td>{n}<td><button id=b{n} onclick="{open_it}">Open</button></tr>' for n in range(100))
+    await agent.call("navigate", url=site.url("todo.html"))
+    await put(agent, f"<p id=o role=status>none</p><table>{rows}</table>")
+    await look(agent)
+    await agent.call("click", target="tr:nth-child(70) button")
+    seen = await look(agent, diff=True, budget=budget)
+    above, _, _ = seen.partition("\nhttp")
+    assert above == reads
+    assert tokens(seen) <= budget
+    assert await look(agent, diff=True) == "(nothing has changed)"
+    assert await told(agent, "o.firstChild.data = ''") == '- status: "opened b69" (outside the view)'
+
+
+async def test_a_page_that_has_lost_half_of_it_is_not_called_new(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("todo.html"))
+    await put(agent, SMALL + "".join(f"<p>{n}</p><h6>{n + 50}</h6>" for n in range(20)))
+    await look(agent)
+    seen = await told(agent, "for (const one of document.querySelectorAll('p')) one.remove()")
+    assert seen.startswith("(a difference would be no shorter: the whole page)\nhttp")
+
+
 async def test_what_was_told_outside_the_view_is_known_when_it_is_shown(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.inline(f"<h1>Top</h1>{FAR}<p id=low></p>"))
     await look(agent)
     await told(agent, "low.textContent = 'Sent'")
     assert "(1 line shown again, as before)" in await told(agent, "scrollTo(0, 1500)")
     assert '- "Sent"' in await told(agent, "low.textContent = ''")
+
+
+GO = "<button onclick=\"f.value='9';k.checked=true;w.disabled=true;h.hidden=true\">Go</button>"
+FIELDS = "<label>Field <input id=f value=1></label><label><input type=checkbox id=k> Check</label>"
+FOUR = f"{GO}{FAR}{FAR}{FIELDS}<button id=w>Save</button><button id=h>Gone</button>"
+
+
+async def test_what_a_script_sets_outside_the_view_is_told(agent: Agent, site: PageServer) -> None:
+    """Values and checks, which leave no trace in the page's markup, and states; that one is hidden is told as something
+    else, for nobody was shown it."""
+    await agent.call("navigate", url=site.inline(FOUR))
+    await look(agent)
+    await agent.call("click", target="text=Go")
+    assert sorted(re.sub(r"\be\d+\b", "E", await look(agent, diff=True)).splitlines()) == [
+        "(something else has changed outside the view: full, find or scope)",
+        '+ button "Go" E focused',
+        '+ button "Save" E disabled (outside the view)',
+        '+ checkbox "Check" E checked (outside the view)',
+        '+ textbox "Field" E ="9" (outside the view)',
+        '- button "Go" E',
+    ]
+    assert await look(agent, diff=True) == "(nothing has changed)"
+    assert "outside the view" not in await told(agent, "w.className = 'x'; f.value = '9'; scrollTo(0, 3000)")
+
+
+async def test_what_was_seen_when_it_was_set_is_not_told_again(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(FOUR))
+    await look(agent)
+    await agent.js("f.value = '9'; return 0")
+    assert '="9"' in await look(agent, full=True)
+    await look(agent)
+    assert await look(agent, diff=True) == "(nothing has changed)"
+
+
+async def test_a_change_in_a_part_that_changes_its_style_is_told(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(f"<h1>Top</h1>{FAR}<form id=form><p id=low>Low</p></form>"))
+    await look(agent)
+    assert '+ "Sent" (outside the view)' in await told(agent, "form.className = 'x'; low.textContent = 'Sent'")
+
+
+async def test_who_has_seen_everything_is_told_what_changed_anywhere(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline(FOUR))
+    await look(agent, full=True)
+    seen = await agent.text("click", target="text=Go", snapshot="diff")
+    assert '+ textbox "Field" e2 ="9"' in seen
+    assert '+ checkbox "Check" e3 checked' in seen
+    assert '+ button "Save" e4 disabled' in seen
+    assert '- button "Gone" e5' in seen
+    assert await look(agent, diff=True) == "(nothing has changed)"
+    await look(agent)
+    assert "outside the view" in await told(agent, "w.disabled = false")
+
+
+@pytest.mark.parametrize("otherwise", [{"interactive": True}, {"depth": 5}])
+async def test_who_has_looked_in_another_way_is_told_why_the_page_is_shown(
+    agent: Agent, site: PageServer, otherwise: dict[str, int]
+) -> None:
+    await agent.call("navigate", url=site.inline(FOUR))
+    await look(agent, **otherwise)
+    reason, first, title, *_ = (await told(agent, "w.disabled = true")).splitlines()
+    assert reason == "(you last looked at it in another way: the whole page)"
+    assert re.sub(r"\be\d+\b", "E", first) == '+ button "Save" E disabled (outside the view)'
+    assert title.startswith("http")
 
 
 HIDING = "position:absolute;width:1px;height:1px;clip:rect(0 0 0 0);overflow:hidden"

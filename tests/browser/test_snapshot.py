@@ -139,12 +139,12 @@ async def test_the_viewport_comes_first_and_the_rest_is_announced(agent: Agent, 
 @promise("A13")
 async def test_a_page_that_is_another_is_shown_whole_and_told(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.url("todo.html"))
-    assert "too much has changed" not in await look(agent, diff=True)
+    assert "the whole page" not in await look(agent, diff=True)
     await agent.js(
         "document.body.innerHTML = Array.from({length: 30}, (_, n) => `<h2>Part ${n} of another page</h2>`).join(''); return 0"
     )
     anew = await look(agent, diff=True, budget=150)
-    assert anew.startswith("(too much has changed")
+    assert anew.startswith("(most of what is shown is new: the whole page)\n")
     assert "Part 3" in anew
     assert tokens(anew) <= 150
 
@@ -162,6 +162,20 @@ async def test_differences(agent: Agent, site: PageServer) -> None:
     assert await look(agent, diff=True) == "(nothing has changed)"
 
 
+@promise("A12", "A13")
+async def test_a_link_reads_the_same_wherever_its_page_stands(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.url("todo.html"))
+    here = "/todo.html"
+    links = f"<a href={here}>Home</a> <a href=/r4.html>Orders</a> <a href={here}#top>Top of it</a> <a href=#top>Top</a>"
+    await put(agent, f"<nav>{links}</nav><h1 id=h>Home</h1>")
+    seen = re.sub(REF, "E", await look(agent))
+    assert f'link "Home" E -> {here}\n' in seen
+    assert f'link "Top of it" E -> {here}#top\n' in seen
+    assert 'link "Top" E\n' in seen
+    await agent.js("history.pushState(null, '', '/r4.html'); h.textContent = 'Orders'; return 0")
+    assert await look(agent, diff=True) == '- heading "Home" h1\n+ heading "Orders" h1'
+
+
 @promise("A12")
 async def test_of_rows_with_controls_the_cells_are_told(agent: Agent, site: PageServer) -> None:
     long = "word " * 20
@@ -176,6 +190,31 @@ async def test_of_rows_with_controls_the_cells_are_told(agent: Agent, site: Page
     assert "Intro" not in seen
 
 
+@promise("A12")
+async def test_a_cell_says_how_many_rows_and_columns_are_its_own(agent: Agent, site: PageServer) -> None:
+    rows = (
+        "<tr><th rowspan=1>Drink<th colspan=2>Size and price"
+        "<tr><td rowspan=2>Tea<td>S<td>$1<tr><td>L<td>$2"
+        "<tr><td rowspan=2 colspan=2 onclick='1'><p>Milk</p><td>$3<tr><td><button>Buy</button>"
+        "<tr><td>Water<td rowspan=2><td>$0<tr><td>Ice<td>$0"
+    )
+    await agent.call("navigate", url=site.inline(f"<table id=t>{rows}</table>"))
+    assert (
+        re.sub(REF, "E", (await look(agent)).partition("\n")[2])
+        == """\
+table 6 rows
+  header: "Drink" | "Size and price" (2 columns)
+  row: "Tea" (2 rows) | "S" | "$1"
+  row: "L" | "$2"
+  row: clickable "Milk" E (2 rows) (2 columns) | "$3"
+  row: button "Buy" E
+  row: "Water" | "" (2 rows) | "$0"
+  row: "Ice" | "$0\""""
+    )
+    text = (await agent.call("get_page_text"))["text"]
+    assert text.splitlines()[:3] == ["Drink | Size and price (2 columns)", "Tea (2 rows) | S | $1", "L | $2"]
+
+
 @promise("A13")
 @pytest.mark.parametrize(
     ("change", "told"),
@@ -183,13 +222,13 @@ async def test_of_rows_with_controls_the_cells_are_told(agent: Agent, site: Page
         ("low.textContent = 'Saved'", '+ "Saved" (outside the view)'),
         ("low.firstChild.data = 'Typed'", '+ "Typed" (outside the view)'),
         ("document.body.append(Object.assign(document.createElement('button'), {textContent: 'Fresh'}))", "Fresh"),
-        ("low.style.color = 'red'", "(1 change outside the view: full, find or scope)"),
-        ("low.remove()", "(1 change outside the view: full, find or scope)"),
+        ("low.style.color = 'red'", "(something has changed outside the view: full, find or scope)"),
+        ("low.remove()", "(something has changed outside the view: full, find or scope)"),
         ("inner.lastChild.textContent = 'Deep'", '+ "Deep" (outside the view)'),
         ("document.head.append(document.createElement('style'))", "(nothing has changed)"),
         (
             "for (const n of [1, 2, 3, 4, 5]) document.body.append(inner.lastChild.cloneNode(true))",
-            "(2 more changes outside the view",
+            "(something else has changed outside the view: full, find or scope)",
         ),
     ],
 )
@@ -262,6 +301,50 @@ async def test_find(agent: Agent, site: PageServer) -> None:
     assert (await agent.call("find", pattern="^#1234$"))["hits"] == by_text["hits"]
     await fails(agent, "bad_request", "find")
     await fails(agent, "bad_request", "find", pattern="(")
+
+
+@promise("A12")
+async def test_a_name_of_one_letter_is_read_with_its_tooltip(agent: Agent, site: PageServer) -> None:
+    html = '<button title="Delete forever">X</button><button title="Bold">B</button><button title="Best">OK</button>'
+    await agent.call("navigate", url=site.inline(html))
+    seen = re.sub(REF, "E", await look(agent)).splitlines()[1:]
+    assert seen == ['button "X" (Delete forever) E', 'button "B" (Bold) E', 'button "OK" E']
+
+
+ROW = "position:absolute;height:30px;top:"
+
+
+@promise("A12", "A13")
+async def test_a_list_that_draws_few_of_its_rows_says_that_it_scrolls(agent: Agent, site: PageServer) -> None:
+    """What the box clips is not in view, and how much there is its rows do not tell."""
+    fill = f"for (let n = 0; n < most; n++) list.innerHTML += `<div style='{ROW}${{n * 30 + at}}px'>Row ${{n + at / 30}}</div>`"
+    box = "<div id=box style='height:180px;overflow:auto'><div id=list style='position:relative;height:20000px'></div></div>"
+    await agent.call("navigate", url=site.inline(f"{box}<p>After</p>"))
+    await agent.js(f"const at = 0, most = 8; {fill}; return 0")
+
+    async def rows() -> list[str]:
+        return re.sub(REF, "E", await look(agent)).splitlines()[1:]
+
+    shown = [f'  "Row {n}"' for n in range(6)]
+    assert await rows() == ["scrollable E", *shown, "  (2+ more below: scroll E)", '"After"']
+    await agent.js("list.lastChild.textContent = 'New'; return 0")
+    assert await look(agent, diff=True) == '+ "New" (outside the view)'
+    await agent.js("list.lastChild.remove(); list.lastChild.remove(); return 0")
+    assert await rows() == ["scrollable E", *shown, "  (scrolls on below: scroll E)", '"After"']
+    await agent.js(f"list.textContent = ''; const at = 19800, most = 6; {fill}; box.scrollTop = 19820; return 0")
+    shown = [f'  "Row {n}"' for n in range(660, 666)]
+    assert await rows() == ["scrollable E", "  (scrolls on above: scroll E)", *shown, '"After"']
+
+
+@promise("A12")
+async def test_a_list_that_runs_upwards_scrolls_on_above(agent: Agent, site: PageServer) -> None:
+    """A chat begins at its end."""
+    said = "".join(f"<p style='height:40px;margin:0;flex:none'>{n}</p>" for n in range(9))
+    chat = f"<div style='display:flex;flex-direction:column-reverse;height:80px;overflow:auto'>{said}</div>"
+    await agent.call("navigate", url=site.inline(chat))
+    seen = re.sub(REF, "E", await look(agent)).splitlines()[1:]
+    assert "  (7 more above: scroll E)" in seen
+    assert not [line for line in seen if "below" in line]
 
 
 @promise("A11")

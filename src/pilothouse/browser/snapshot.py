@@ -35,8 +35,15 @@ FRAME_TIMEOUT_S = 3.0
 PAGE_TIMEOUT_S = 20.0
 MAX_FRAME_DEPTH = 5
 MOST_PAGES = 1000
+FULL, IN_VIEW = (True, False, 0), (False, False, 0)  # ways of looking
+MOST_FULL = 2000  # lines of a full look that a difference looks at again
 MOST_BASES = 4  # parts of a page of which is kept what was shown
-WHOLE = "(too much has changed for a difference: the whole page)"
+TOO_MUCH = "(too much has changed for a difference: the whole page)"
+MOSTLY_NEW = "(most of what is shown is new: the whole page)"
+OTHERWISE = "(you last looked at it in another way: the whole page)"
+NO_SHORTER = "(a difference would be no shorter: the whole page)"
+WHOLE = "(the whole page)"  # where there is no room for a reason
+ELSEWHERE = "(more has changed outside the view)"
 UNTOLD = "(the page was too busy to say what listens for clicks: what can be pressed may read as text; look again)"
 _WORD = re.compile(r"\w+")
 
@@ -71,6 +78,10 @@ async def take(tab: Tab, options: Options) -> Snapshot:
 
 async def _take(tab: Tab, options: Options) -> Snapshot:
     frame, scope = await optional_scope(tab, options.scope)
+    part = (frame.world.uid, scope) if scope and frame.world else (frame.id, 0)
+    last = _seen(tab).bases.get(part) if options.diff and options.page == 1 else None
+    if last and last.view == FULL and _view(options) == IN_VIEW and len(last.lines) <= MOST_FULL:
+        options = msgspec.structs.replace(options, full=True)  # who was shown everything is told what changed anywhere
     wanted: dict[str, Any] = {
         "scope": scope,
         "full": options.full,
@@ -79,23 +90,24 @@ async def _take(tab: Tab, options: Options) -> Snapshot:
     }
     if options.page > 1:
         return await _further(tab, frame, wanted, options)
-    part = (frame.world.uid, scope) if scope and frame.world else (frame.id, 0)
-    base = _base(tab, part, options)
     in_view = not (scope or options.full)
-    root = await _look(tab, frame, wanted, base.counts if base and in_view else None)
+    root = await _look(tab, frame, wanted, last.counts if last and in_view else None)
     lines = _indented(root)
     tab.title = root.title if frame is tab.frames.main else tab.title
     look = Look(lines, root.said, root.counts, root.news)
-    base = _base(tab, part, options)  # another document may have come
+    last = _seen(tab).bases.get(part) if options.diff else None  # another document may have come
+    base = last if last and last.view == _view(options) else None
     told = await _difference(tab, base, look, in_view=in_view) if base else None
     now = Base(_view(options), lines, root.said, counts=root.counts)
-    if base and told is not None:
+    if base and told:
         now.aside, now.outside = base.aside, base.outside
     _keep(tab, part, now)
-    if told is None or _costs_more(told, [WHOLE, _title(root), *lines]):
-        return _first(_seen(tab), options, root, lines, [WHOLE] if base else [])
     remember(now, look)
-    return _changes(root, [*told, *_out_of_view(root)], options.budget)
+    outside = [*(told.outside if told else []), *_out_of_view(root, options.budget)]
+    if told and not _costs_more(told.lines, [NO_SHORTER, _title(root), *lines]):
+        return _changes(root, [*told.lines, *outside], options.budget)
+    notes = _notes(_reason(told, len(lines)) if base else OTHERWISE, outside, options.budget) if last else []
+    return _first(_seen(tab), options, root, lines, notes)
 
 
 async def _further(tab: Tab, frame: Frame, wanted: dict[str, Any], options: Options) -> Snapshot:
@@ -137,12 +149,6 @@ def _view(options: Options) -> tuple[bool, bool, int]:
     return options.full, options.interactive, options.depth
 
 
-def _base(tab: Tab, part: Place, options: Options) -> Base | None:
-    """What a difference tells from: the last look at the same part of the page, in the same way."""
-    base = _seen(tab).bases.get(part) if options.diff else None
-    return base if base and base.view == _view(options) else None
-
-
 def _keep(tab: Tab, part: Place, base: Base) -> None:
     bases = _seen(tab).bases
     bases.pop(part, None)
@@ -181,7 +187,7 @@ class _Part(msgspec.Struct):
     counts: dict[str, int] = {}  # of changes that each frame's world had seen by then
     said: dict[str, list[Place]] = {}  # of a look at the view: lines without a ref, and where each stands
     news: list[News] = []  # what has changed out of view
-    more_news: int = 0
+    more_news: bool = False
     site: str = ""  # where a frame is from, if that is elsewhere than what it lies in
 
 
@@ -240,7 +246,7 @@ async def _gather(
             whole.counts |= part.counts
             for line, places in part.said.items():
                 whole.said.setdefault(line, []).extend(places)
-            whole.news, whole.more_news = whole.news + part.news, whole.more_news + part.more_news
+            whole.news, whole.more_news = whole.news + part.news, whole.more_news or part.more_news
     return whole
 
 
@@ -314,7 +320,7 @@ def _elsewhere(url: str, around: str) -> str:
 def _first(seen: Seen, options: Options, part: _Part, lines: list[str], note: list[str]) -> Snapshot:
     """The view (or everything, if that was asked for): header, lines and the hint at what is left, together within the
     budget."""
-    head = [*note, clip(_title(part), options.budget // 3)]
+    head = [*note, clip(_title(part), options.budget // (6 if note else 3))]
     if tokens(" ".join(part.sends)) > options.budget // 4:
         part.sends = []
     room = options.budget - tokens("\n".join([*head, _more(options, part, len(lines), MOST_PAGES)])) - 2
@@ -406,20 +412,44 @@ def _changes(part: _Part, changed: list[str], budget: int) -> Snapshot:
     return Snapshot(part.url, part.title, "\n".join(shown), bool(left), unchanged=not changed)
 
 
-def _out_of_view(part: _Part) -> list[str]:
-    more = counted(part.more_news, "more change" if part.news else "change")
-    hint = [f"({more} outside the view: full, find or scope)"] if part.more_news else []
-    return [*(f"+ {one.line} (outside the view)" for one in part.news), *hint]
+class _Told(msgspec.Struct, frozen=True):
+    """What a difference says of what is shown, and of what was known and is gone elsewhere."""
+
+    lines: list[str]
+    outside: list[str]
 
 
-async def _difference(tab: Tab, base: Base, look: Look, *, in_view: bool) -> list[str] | None:
+def _reason(told: _Told | None, shown: int) -> str:
+    """Why the page is shown. One that was scrolled has changed little, and is new to the reader all the same."""
+    if told is None:
+        return TOO_MUCH
+    return MOSTLY_NEW if 2 * sum(line.startswith("+") for line in told.lines) > shown else NO_SHORTER
+
+
+def _notes(reason: str, outside: list[str], budget: int) -> list[str]:
+    """What stands before the page: what it does not show would be told never again."""
+    if budget < 100:
+        return [ELSEWHERE] if outside else [WHOLE]
+    if fitting([reason, *outside], budget // 3) > len(outside):
+        return [reason, *outside]
+    count = fitting([reason, ELSEWHERE, *outside], budget // 3) - 2
+    return [reason, *outside[: max(count, 0)], ELSEWHERE]
+
+
+def _out_of_view(part: _Part, budget: int) -> list[str]:
+    some = "something else" if part.news else "something"
+    hint = [f"({some} has changed outside the view: full, find or scope)"] if part.more_news else []
+    return [*(f"+ {clip(one.line, budget // 6)} (outside the view)" for one in part.news), *hint]
+
+
+async def _difference(tab: Tab, base: Base, look: Look, *, in_view: bool) -> _Told | None:
     """What has changed since the caller last looked; None if that is too much. What is not shown by a look at more than
     the view is not there."""
     if too_much(base.lines, look.lines):
         return None
     change = Difference(base.lines, look.lines, known(base, look))
     lost = await settle(tab, base, change, look) if in_view else []
-    return [*change.lines(), *gone_outside(lost)]
+    return _Told(change.lines(), gone_outside(lost))
 
 
 def _costs_more(told: list[str], lines: list[str]) -> bool:

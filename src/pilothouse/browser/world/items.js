@@ -148,6 +148,7 @@ function isLayoutTable(el) {
 function scrollItem(at, item) {
   const box = item || base(at, "box", "scrollable");
   box.scroller = true;
+  box.far = at.inner.far;
   at.inner.scroller = box;
   at.inner.nest++;
   return box;
@@ -163,10 +164,10 @@ function finishItem(item, ctx, out, walk) {
   if (item.act && !item.soft && !item.leaf && full) item.kids = withoutEchoes(item.kids, item.name);
   if (item.kind === "heading") { finishHeading(item, full, ctx, out); return; }
   if (item.scroller && item.role === "scrollable") {
-    if (!(item.above + item.below) && !walk.full) { splice(out, item); return; }
+    if (!(item.above + item.below) && !walk.full && !item.far) { splice(out, item); return; }
     item.ref = true;
   }
-  if (item.above + item.below) item.ref = true;
+  if (item.above + item.below || item.far) item.ref = true;
   if ((item.kind === "box" || item.kind === "entry") && !full && !item.ref) return;
   if (item.kind === "box" && item.name) item.kids = withoutEchoes(item.kids, item.name);
   out.push(item);

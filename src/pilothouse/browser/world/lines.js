@@ -172,7 +172,7 @@ function printItem(item, depth, print) {
     const line = item.kind === "row" && print.interactive ? briefRow(kids, print) : compactKids(kids, print, " | ");
     if (line !== null) {
       const lone = item.kind !== "row" && !item.act && !item.name && (item.role === "item" || item.kind === "cell") && !line.includes(" | ");
-      if (line) print.lines.push([depth, lone ? line : `${head}${itemTail(item, print)}: ${line}`, item.el]);
+      if (line) print.lines.push([depth, lone ? line + spanPart(item.el) : `${head}${itemTail(item, print)}: ${line}`, item.el]);
       else if (item.act) print.lines.push([depth, head + itemTail(item, print), item.el]);
       return;
     }
@@ -189,12 +189,20 @@ function printItem(item, depth, print) {
     print.lines[at][1] += `${item.ref ? "" : ` ${refs.mark(refs.of(item.el))}`} (${inside}${more ? "+" : ""} ${controls} inside: scope)`;
     return;
   }
-  if (item.above) print.lines.push([depth + 1, `(${item.above} more above: scroll ${refs.mark(refs.of(item.el))})`, null]);
+  pushRest(item, "above", depth + 1, print);
   const folds = print.folds;
   printKids(kids, depth + 1, print);
   if (print.folds > folds && !item.ref) print.lines[at][1] += ` ${refs.mark(refs.of(item.el))}`;   // so that scope can reach it
-  if (item.below) print.lines.push([depth + 1, `(${item.below} more below: scroll ${refs.mark(refs.of(item.el))})`, null]);
+  pushRest(item, "below", depth + 1, print);
   if (print.lines.length === at + 1 && !item.act && item.kind !== "box") print.lines.length = at;
+}
+
+// What a box that scrolls has on a side. Where that is more than its rows fill, it may have more of them than it holds.
+function pushRest(item, where, depth, print) {
+  const count = item[where], more = item.far && item.far[where] > (count || 0.4);
+  if (!count && !more) return;
+  const rest = count ? `${count}${more ? "+" : ""} more ${where}` : `scrolls on ${where}`;
+  print.lines.push([depth, `(${rest}: scroll ${refs.mark(refs.of(item.el))})`, null]);
 }
 
 // Whether a part of it lies where the walk did not go, so that what was counted in it is not all.
@@ -241,7 +249,14 @@ function compactCell(cell, print) {
   const text = compactKids(cell.kids, print, " ");
   if (text === null) return null;
   if (cell.act) return `${itemHead(cell, print)}${itemTail(cell, print)}: ${text}`;
-  return (text || '""') + (cell.el === print.walk.active ? " active" : "");
+  return (text || '""') + (cell.el === print.walk.active ? " active" : "") + spanPart(cell.el);
+}
+// What stands in a cell that spans rows is said of each of them, and is read in the first only.
+const SPANS = [["rowspan", "rows"], ["colspan", "columns"]];
+function spanPart(el) {
+  let text = "";
+  for (const [name, what] of SPANS) { const n = parseInt(attr(el, name), 10); if (n > 1) text += ` (${n} ${what})`; }
+  return text;
 }
 function compactRun(run, print, sep) {
   const parts = [];
@@ -281,13 +296,14 @@ function itemHead(item, print) {
   return text;
 }
 
-// A name that is only a sign ("✕") says little: its tooltip says the rest.
+// A name that is only a sign ("✕") or a single letter says little: its tooltip says the rest.
 function saidOfSign(el, name) {
-  if (name.length > 3 || /[\p{L}\p{N}]/u.test(name)) return "";
+  if (name.length > 3 || (name.length > 1 && /[\p{L}\p{N}]/u.test(name))) return "";
   const title = clean(attr(el, "title") || "");
   return title && title !== name ? ` (${cut(title, 60)})` : "";
 }
 
+const CELL_TAGS = words("td th");
 const RANGED = words("slider spinbutton scrollbar");
 function itemTail(item, print) {
   const { el, role } = item;
@@ -304,7 +320,7 @@ function itemTail(item, print) {
   if (item.aria) text += " (aria-hidden)";
   else if (item.hidden && (item.act || item.leaf)) text += " (hidden)";
   if (item.covered) text += ` ${item.covered}`;
-  return text;
+  return item.kind === "cell" || (item.soft && CELL_TAGS.has(item.at.tag)) ? text + spanPart(el) : text;
 }
 function valuePart(el, role, item, print) {
   const value = clean(valueOf(el, role));
@@ -339,7 +355,9 @@ function targetPart(el, { origin, here }) {
   const href = hrefOf(el);
   if (!href || href.startsWith("javascript:")) return "";
   let text = href;
-  if (href.startsWith(`${here}#`) || href === here) return "";   // a place on this page: the name says as much
+  // A place on this page: the name says as much. Else the address stands there wherever one is: a page that moves on by
+  // script keeps its links.
+  if (href.startsWith(`${here}#`) && attr(el, "href").trim()[0] === "#") return "";
   else if (href.startsWith(origin)) text = href.slice(origin.length - 1);
   else text = href.replace(/^https?:\/\//, "").replace(/\/$/, "");
   return text ? ` -> ${clean(cut(text, 60))}` : "";

@@ -3,22 +3,29 @@
 
 const MOST_NEWS = 200;   // elements that are remembered, and records that are read at a time
 const NEWS_SHOWN = 3;
-let touched = [];        // { el, at, saidAt }: each element once, weakly; when it changed, and when its content did
+let touched = [];        // { el, at, saidAt, stoodAt, lostAt }: each element once, weakly; when it changed, its content, its
+                         // states, and what stood beside it or in it
 const touches = new WeakMap();
+// What a control's line tells of its attributes.
+const STATED_BY = /^(aria-(?!hidden)|disabled$|required$|readonly$|open$|href$|alt$|placeholder$)/;
 
-function touch(el, at, says) {
+function touch(el, at, what = "") {
   if (!el || !isElement(el)) return;
   let known = touches.get(el);
-  if (!known) { touches.set(el, known = { el: new WeakRef(el), at, saidAt: -1 }); touched.push(known); }
+  if (!known) { touches.set(el, known = { el: new WeakRef(el), at, saidAt: -1, stoodAt: -1, lostAt: -1 }); touched.push(known); }
   known.at = at;
-  if (says) known.saidAt = at;
+  if (what) known[what] = at;
 }
+// A value that a script has set raises no record: past.js has found it.
+const touchField = (el) => { bump(); touch(el, counter, "stoodAt"); };
+const touchPlace = (next, before, around, at) => touch([next, before].find((one) => one && isElement(one)) || around, at, "lostAt");
 function noteNews(records, at) {
-  for (const { type, target, addedNodes, removedNodes, nextSibling } of records.slice(-MOST_NEWS)) {
-    if (type === "characterData") touch(parentOf(target), at, true);
-    else if (type === "attributes") touch(target, at, false);
-    for (const node of [...addedNodes].slice(-MOST_NEWS)) touch(isElement(node) ? node : target, at, true);
-    if (removedNodes.length) touch(nextSibling && isElement(nextSibling) ? nextSibling : target, at, false);
+  for (const { type, target, attributeName, addedNodes, removedNodes, nextSibling, previousSibling } of records.slice(-MOST_NEWS)) {
+    if (type === "characterData") touch(parentOf(target), at, "saidAt");
+    else if (type === "attributes") touch(target, at, STATED_BY.test(attributeName) ? "stoodAt" : "");
+    if (attributeName === "hidden" && hasAttr(target, "hidden")) touchPlace(nextOf(target), lastOf(target), parentOf(target), at);
+    for (const node of [...addedNodes].slice(-MOST_NEWS)) touch(isElement(node) ? node : target, at, "saidAt");
+    if (removedNodes.length) touchPlace(nextSibling, previousSibling, target, at);
   }
   for (const old of touched.splice(0, touched.length - MOST_NEWS)) { const el = old.el.deref(); if (el) touches.delete(el); }
 }
@@ -39,25 +46,27 @@ function isOutOfView(el, margin) {
   if (isEmpty(rect)) return false;
   if (outside(rect, grown({ left: 0, top: 0, right: innerWidth, bottom: innerHeight }, margin))) return true;
   for (let up = parentOf(el), i = 0; up && i < 100; up = parentOf(up), i++) {
-    if (getComputedStyle(up).overflowY !== "visible" && tagOf(up) !== "body" && tagOf(up) !== "html" && outside(rect, grown(rectOf(up), margin / 2))) return true;
+    if (getComputedStyle(up).overflowY !== "visible" && tagOf(up) !== "body" && tagOf(up) !== "html" && outside(rect, grown(rectOf(up), isFar(up) ? 0 : margin / 2))) return true;
   }
   return false;
 }
 
 // What came out of view after a count of the observer: a few lines with their numbers, so that it can be asked later
-// whether they are still there, and how many changes more there are.
+// whether they are still there, and whether there is more: how much nobody knows.
 function newsSince(since, margin) {
   const found = [];
-  for (const { el: held, at, saidAt } of touched) {
+  for (const { el: held, at, saidAt, stoodAt, lostAt } of touched) {
     const el = at > since ? held.deref() : null;
-    if (el && connectedOf(el) && !SILENT.has(tagOf(el)) && isVisible(el) && isOutOfView(el, margin)) found.push([el, saidAt > since]);
+    if (el && connectedOf(el) && !SILENT.has(tagOf(el)) && isVisible(el) && isOutOfView(el, margin)) found.push([el, saidAt > since, stoodAt > since, lostAt > since]);
   }
-  const outer = found.filter(([el]) => !found.some(([other]) => other !== el && composedContains(other, el)));
+  const outer = found.filter(([el]) => !found.some(([other, says]) => says && other !== el && composedContains(other, el)));
   const lines = [];
-  for (const [el, says] of outer) {
-    if (!says || lines.length >= NEWS_SHOWN) continue;
-    const [line] = printTree(buildTree({ root: el, full: true, margin: 0, dry: true }));
-    if (line) lines.push([line[1], said.of(line.slice(1), { full: true })]);
+  let more = false;
+  for (const [el, says, stands, lost] of outer) {
+    const [line] = (says || stands) && lines.length < NEWS_SHOWN ? printTree(buildTree({ root: el, full: true, margin: 0, dry: true })) : [];
+    const tells = !!line && (says || line[2] === el);
+    if (tells) lines.push([line[1], said.of(line.slice(1), { full: true })]);
+    more = more || !tells || (lost && !says);
   }
-  return { lines, more: outer.length - lines.length };
+  return { lines, more };
 }

@@ -34,6 +34,7 @@ const past = (() => {
   const values = new WeakMap();
   let spoilt = 0;              // the last look that found another value in a field than the look before
   let looks = 0;
+  let keptIn = 0;              // the call in which fields were read last
 
   function note(records) {
     if (asked && performance.now() - time > PATIENCE_MS) forget();
@@ -79,7 +80,7 @@ const past = (() => {
   const where = () => `${location.href} ${innerWidth} ${innerHeight}`;
   function look() {
     pulse();
-    keepAll();
+    if (!nameCache || keptIn !== calls) keepAll();
     asked = true;
     noted = new WeakMap();
     lookedAt = first + log.length;
@@ -98,10 +99,11 @@ const past = (() => {
   }
   function keepAll() {
     let left = MOST_FIELDS;
+    keptIn = calls;
     for (const el of all("input,select,textarea")) {
       if (left-- < 0) { spoilt = looks + 1; break; }
       const now = holds(el), then = values.get(el);
-      if (then !== undefined && then !== now) spoilt = looks + 1;
+      if (then !== undefined && then !== now) { spoilt = looks + 1; touchField(el); }
       values.set(el, now);
     }
   }
@@ -113,5 +115,5 @@ const past = (() => {
     if (since.at < first || since.look < spoilt || since.where !== where() || !all("canvas").next().done) return null;
     return twinIn(pageAt(since), old);
   }
-  return { note, look, successor, watch: (root) => roots.add(new WeakRef(root)) };
+  return { note, look, successor, keepAll, watch: (root) => roots.add(new WeakRef(root)) };
 })();

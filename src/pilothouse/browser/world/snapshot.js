@@ -3,6 +3,7 @@
 
 ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin = 200, since = -1, whole = false, held = null } = {}) => withNames(() => {
   if (held) holders = new WeakSet(held.map(refs.get).filter(Boolean));
+  past.keepAll();
   const at = pulse();
   refs.newMoment();
   let root = bodyOf(document) || htmlOf(document);

@@ -45,9 +45,13 @@ function readText(root, max, { lines = false, marks = false, values = true } = {
   }
   const stack = [{ node: root, close: "" }];
   while (stack.length && out.length < max) {
-    const { node, close, keep, shows } = stack.pop();
+    const { node, close, keep, shows, spans, from } = stack.pop();
     if (shows) { appear(); continue; }
-    if (close) { want(close); continue; }
+    if (close) {
+      if (spans && out.length > from) out += spans;
+      want(close);
+      continue;
+    }
     const type = typeOf(node);
     if (type === 3) { sayText(dataOf(node), keep, say, want); continue; }
     if (type !== 1) continue;
@@ -60,7 +64,7 @@ function readText(root, max, { lines = false, marks = false, values = true } = {
     const field = !values && kindOf(node) ? "" : fieldText(node, tag);
     if (field !== null) { want(" "); say(clean(field)); want(" "); continue; }
     const kind = gapOf(style.display, tag);
-    if (kind) { want(kind === " | " ? "" : kind); stack.push({ node: null, close: kind }); }
+    if (kind) { want(kind === " | " ? "" : kind); stack.push({ node: null, close: kind, spans: marks && CELL_TAGS.has(tag) ? spanPart(node) : "", from: out.length }); }
     const hush = style.visibility !== "visible";
     const pre = style.whiteSpaceCollapse === "preserve" || style.whiteSpaceCollapse === "preserve-breaks" || /^pre/.test(style.whiteSpace);
     const shut = tag === "details" && !openDetailsOf(node);

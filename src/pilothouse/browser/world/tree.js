@@ -241,6 +241,15 @@ function nearPart(list, ctx, walk) {
   return [first > 0 ? rows[first] : 0, end < rows.length ? rows[end] : list.length];
 }
 
+// Of a box that scrolls far only what it shows is in view: what else there is, and how much, its rows may not tell, for
+// lists draw few of theirs. Told as heights of the box.
+const isFar = (el) => scrollHeightOf(el) > 2 * clientHeightOf(el);
+function reachOf(el, style) {
+  const height = clientHeightOf(el) || 1, room = scrollHeightOf(el) - height;
+  const top = scrollTopOf(el) + (style.flexDirection === "column-reverse" ? room : 0);
+  return { above: top / height, below: (room - top) / height };
+}
+
 // What children inherit from this element.
 function insideOf(el, tag, style, display, plain, rect, ctx, walk) {
   const position = style.position;
@@ -248,7 +257,7 @@ function insideOf(el, tag, style, display, plain, rect, ctx, walk) {
   const cursor = style.cursor;
   const height = walk.screen.bottom;
   const page = tag === "body" || tag === "html";
-  let clip = ctx.clip, outer = ctx.outer, scroller = ctx.scroller, inside = ctx.inside, scrolls = false, soft = ctx.soft;
+  let clip = ctx.clip, outer = ctx.outer, scroller = ctx.scroller, inside = ctx.inside, scrolls = false, far = null, soft = ctx.soft;
   if (position !== "static" || (overflow !== "visible" && !page)) rect = rect || rectOf(el);
   const sized = rect !== null && rect.width > 0 && rect.height > 0;
   if (position === "fixed") { clip = outer = walk.view; scroller = null; soft = true; }
@@ -258,7 +267,8 @@ function insideOf(el, tag, style, display, plain, rect, ctx, walk) {
     scrolls = (overflow === "auto" || overflow === "scroll") &&
       (scrollHeightOf(el) > clientHeightOf(el) + 8 || scrollWidthOf(el) > clientWidthOf(el) + 8);
     if (!walk.full) {
-      clip = meet(clip, rect, scrolls ? walk.margin / 2 : 0);
+      far = scrolls && isFar(el) ? reachOf(el, style) : null;
+      clip = meet(clip, rect, scrolls && !far ? walk.margin / 2 : 0);
       inside = false;
       soft = soft && scrolls;
       const seen = inWindow(rect);
@@ -272,7 +282,7 @@ function insideOf(el, tag, style, display, plain, rect, ctx, walk) {
     inside = (small || (rect.top >= clip.top && rect.bottom <= clip.bottom)) && rect.left >= clip.left && rect.right <= clip.right;
   }
   return {
-    clip, outer, scroller, scrolls, soft, inside, rect, said: ctx.said, nest: ctx.nest, hush: style.visibility !== "visible",
+    clip, outer, scroller, scrolls, far, soft, inside, rect, said: ctx.said, nest: ctx.nest, hush: style.visibility !== "visible",
     own: cursor, cursor: SPREADS.has(tag) ? ctx.cursor : cursor, unseen: ctx.unseen || isUnseen(style, rect, position, overflow),
     aria: ctx.aria || (!plain && attr(el, "aria-hidden") === "true"), plain, el, style, read: 0,
     tall: !walk.full && !inside && rect !== null && rect.height > height * 1.5, mayHost: false,

@@ -125,11 +125,18 @@ async def click(
     tab: Tab, element: Element, *, button: str = "left", count: int = 1, modifiers: Iterable[str] = ()
 ) -> Aim:
     where = await aim(tab, element)
-    mark = Mark(tab, element.frame)
+    mark = marked(tab, element.frame, button)
     ahead = await asked_first(element.frame, "mouseup") if count == 1 else None
     await press(tab, where, button=button, count=count, modifiers=modifiers)
     await settle(tab, mark, ahead=ahead)
     return where
+
+
+def marked(tab: Tab, frame: Frame, button: str = "left") -> Mark:
+    """Before something is pressed."""
+    mark, held = Mark(tab, frame), HELD.get()
+    mark.asks_file = bool(held and held.asks_file and button != "right")
+    return mark
 
 
 async def hover(tab: Tab, element: Element) -> Aim:
@@ -154,7 +161,7 @@ async def click_at(tab: Tab, x: float, y: float, *, button: str, count: int) -> 
     where = Aim(tab.channel, x, y, spot["role"], spot["name"], "", (x, y), spot["hint"])
     if held := HELD.get():
         await held.confirm_point(tab, x, y)
-    mark = Mark(tab, main)
+    mark = marked(tab, main, button)
     await press(tab, where, button=button, count=count, modifiers=())
     await settle(tab, mark)
     return where
@@ -191,7 +198,7 @@ async def press_key(tab: Tab, combination: str, count: int = 1, frame: Frame | N
     held = HELD.get()
     if held:
         await held.confirm(tab, enter=True)
-    mark = Mark(tab, frame or tab.here)
+    mark = marked(tab, frame or tab.here)
     ahead = None
     if held and count > 1 and keys.presses(combination):
         count = await _press_each(tab, held, strokes, count)

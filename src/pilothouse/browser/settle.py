@@ -45,6 +45,7 @@ class Mark:
         self.frames = tab.frames
         self.began_at = time.monotonic()
         self.acted_at = 0.0
+        self.did = ""  # in words, as soon as the caller has been told
         self.given_up: dict[str, Request] = {}  # not answered in time
         self.refused: list[dict[str, str]] = []  # fields that kept the browser from sending a form
         self.landed = ""  # what a press has hit instead of what it was aimed at
@@ -52,6 +53,8 @@ class Mark:
         self.kept = False  # from what else had the focus by then: the last key of a text
         self.active: dict[str, str] | None = None  # what the focused list says is active in it, if that is new
         tab.route.strayed_at = 0.0  # where the tab went before is not this action's doing
+        if tab.mark:
+            tab.mark.did = ""  # and what comes now not that of the one before
 
 
 async def settle(tab: "Tab", mark: Mark, timeout: float = NAVIGATION_S, ahead: "Ahead | None" = None) -> bool:
@@ -140,6 +143,13 @@ async def wait_out(tab: "Tab", mark: Mark, timeout: float) -> None:
     if mark.acted_at and loop.time() - began > BUSY_S and not (tab.dialog or tab.closed or tab.crashed):
         await _drawn(mark)
         await _follow(tab, mark, end)
+
+
+def follows(mark: Mark | None) -> str:
+    """What was done last, if what comes now, after its answer, still comes in its window."""
+    if mark is None or asyncio.get_running_loop().time() - mark.acted_at > WINDOW_S + STARVED_S:
+        return ""
+    return mark.did
 
 
 def _busy(tab: "Tab", mark: Mark) -> bool:

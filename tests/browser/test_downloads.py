@@ -16,6 +16,13 @@ pytestmark = [promise("A19"), pytest.mark.whole("downloads are no part of the en
 TIMES = 20
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine that tests keep busy, the word that a download begins takes longer now and then than anybody waits for
+    it: 1 of some hundred times."""
+    monkeypatch.setattr(settle, "FILE_S", 5.0)
+
+
 async def told(agent: Agent, tool: str, **args: str) -> str:
     """What the action says, which is that a download has begun, and the calls after it until it has ended."""
     said = await agent.text(tool, **args)

@@ -499,7 +499,8 @@ def _told_of(session: Session) -> dict[str, Any]:
 
 
 def _tidied(event: Event) -> Event:
-    return msgspec.structs.replace(event, text=redact_text(clean(event.text)))
+    text, after = redact_text(clean(event.text)), redact_text(clean(event.after))
+    return msgspec.structs.replace(event, text=text, after=after)
 
 
 def _parsed(tool: Tool, args: dict[str, Any]) -> msgspec.Struct:

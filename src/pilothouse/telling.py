@@ -31,6 +31,7 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
     lines = [result.text] if result.text else []
     _add_beginning(visit, lines, news)
     _add_news(visit, lines, news)
+    _note_done(visit, result)
     degree = _degree(visit.tool, result)
     data, page = degree.tree(clean_tree(msgspec.to_builtins(result.data))), degree.text(clean(result.page))
     text = redact_text(clean("\n".join(lines)))
@@ -42,6 +43,13 @@ def completed(visit: Visit, result: Result[Any]) -> Answer:
         session=visit.session.id if visit.session else "",
         tab=visit.tab_name,
     )
+
+
+def _note_done(visit: Visit, result: Result[Any]) -> None:
+    """What comes from now on, in the window of what was done, is told with it in a later answer."""
+    mark = visit.tab.mark if visit.tab else None
+    if mark and not mark.did and visit.tool and visit.tool.access is not Access.READ:
+        mark.did = getattr(result.data, "done", "") or visit.tool.name
 
 
 def _degree(tool: Tool, result: Result[Any]) -> Degree:
@@ -74,14 +82,18 @@ def _add_news(visit: Visit, lines: list[str], data: dict[str, Any], failure: Fai
     session, tab = visit.session, visit.tab
     if session is None:
         return
-    if tab and not tab.closed:
-        _add_place(tab, lines, data)
     for one in session.tabs:
         one.complaints.sum_up()
-    events = [event for event in session.watch.unseen() if event.kind != "navigation" and not _is_hidden(event, visit)]
+    news = [event for event in session.watch.unseen() if not _is_hidden(event, visit)]
+    if tab and not tab.closed:
+        came = (one.after for one in reversed(news) if one.kind == "navigation" and one.tab == tab.name)
+        _add_place(tab, lines, data, after=next(came, ""))
+    events = [event for event in news if event.kind != "navigation"]
     if events:
         data["events"] = [msgspec.to_builtins(event) for event in events[-50:]]
-        lines += _event_lines([event for event in events if event is not _said(events, visit, failure)], tab, session)
+        said = _said(events, visit, failure)
+        lines += [f"it came after {said.after}"] if said and said.after else []
+        lines += _event_lines([event for event in events if event is not said], tab, session)
 
 
 def _said(events: list[Event], visit: Visit, failure: Failure | None) -> Event | None:
@@ -91,8 +103,8 @@ def _said(events: list[Event], visit: Visit, failure: Failure | None) -> Event |
     return next((one for one in reversed(events) if one.kind == "dialog" and one.tab == visit.tab_name), None)
 
 
-def _add_place(tab: Tab, lines: list[str], data: dict[str, Any]) -> None:
-    """Where the tab is now, and if what is there could not be loaded, why."""
+def _add_place(tab: Tab, lines: list[str], data: dict[str, Any], after: str) -> None:
+    """Where the tab is now, `after` what, and if what is there could not be loaded, why."""
     why = unreached.why(tab)
     is_missed = bool(why) and tab.document.loader_id != tab.told_missed
     if tab.url == tab.told_url and not is_missed:
@@ -104,7 +116,8 @@ def _add_place(tab: Tab, lines: list[str], data: dict[str, Any]) -> None:
         lines.append(f"now at {place}, which could not be loaded: {why}")
     elif place not in said:
         pdf = viewer.note(tab)
-        lines.append(f"now at {place} {quoted(tab.title)}{f': {pdf}' if pdf else ''}")
+        came = f", after {after}" if after else ""
+        lines.append(f"now at {place} {quoted(tab.title)}{came}{f': {pdf}' if pdf else ''}")
     tab.place_told()
 
 
@@ -208,7 +221,8 @@ def _event_lines(events: list[Event], tab: Tab | None, session: Session) -> list
 def _event_line(event: Event, tab: Tab | None, session: Session) -> str:
     where = f" in {event.tab}" if tab and event.tab not in ("", tab.name) and event.kind != "tab_opened" else ""
     said = quoted(event.text, EVENT_CHARS) if event.kind == "console_error" else event.text
-    line = f"{event.kind.replace('_', ' ')}{where}: {said}"
+    after = f" after {event.after}" if event.after else ""
+    line = f"{event.kind.replace('_', ' ')}{where}{after}: {said}"
     if event.kind == "dialog":
         return f"{line} (answer with handle_dialog)"
     opened = next((one for one in session.tabs if one.name == event.tab), None)

@@ -82,7 +82,7 @@ async def test_a_timer_s_alert_is_in_the_next_result(agent: Agent, site: PageSer
     await agent.call("click", target="text=Alert later")
     answer = await agent.ask("get_page_state")
     assert answer.data["error"]["code"] == "dialog_open"
-    assert "Late" in answer.text
+    assert 'it says "Late"\nit came after clicked button "Alert later"' in answer.text
     await agent.call("handle_dialog", accept=True)
     assert await out(agent) == "late closed"
 

@@ -111,6 +111,11 @@ class Held:
             raise _changed("what has the focus")
         self._judge_new(answer)  # what was typed may have made another button the form's: one that was disabled
 
+    @property
+    def asks_file(self) -> bool:
+        """Whether a link is pressed that gives a file."""
+        return self.pointing.presses and any(one.kind == "download" for one in self.sights)
+
     def ahead(self) -> Ahead | None:
         """The turns after a key, if they were asked for a moment ago and nothing has happened since."""
         ahead, self._ahead = self._ahead, None

@@ -422,6 +422,7 @@ class Browser:
             for tab in context.tabs:
                 if tab.frames.get(params["frameId"]):
                     context.download_begins(tab, params)
+                    tab.download_begins()
 
     def _download_moves(self, params: dict[str, Any]) -> None:
         for context in self._contexts.values():

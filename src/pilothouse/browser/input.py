@@ -133,7 +133,7 @@ async def click(
         if failure.details.get("reason") != "linked" or (button, count, *modifiers) != ("left", 1):
             raise
         return await _click_by_key(tab, element)
-    mark = Mark(tab, element.frame)
+    mark = marked(tab, element.frame, button)
     ahead = await asked_first(element.frame, "mouseup") if count == 1 else None
     await press(tab, where, button=button, count=count, modifiers=modifiers)
     await settle(tab, mark, ahead=ahead)
@@ -170,6 +170,13 @@ async def _focus_choice(element: Element) -> dict[str, Any]:
     return spot
 
 
+def marked(tab: Tab, frame: Frame, button: str = "left") -> Mark:
+    """Before something is pressed."""
+    mark, held = Mark(tab, frame), HELD.get()
+    mark.asks_file = bool(held and held.asks_file and button != "right")
+    return mark
+
+
 async def hover(tab: Tab, element: Element) -> Aim:
     where = await aim(tab, element, enabled=False)
     mark = Mark(tab, element.frame)
@@ -192,7 +199,7 @@ async def click_at(tab: Tab, x: float, y: float, *, button: str, count: int) -> 
     where = Aim(tab.channel, x, y, spot["role"], spot["name"], "", (x, y), spot["hint"])
     if held := HELD.get():
         await held.confirm_point(tab, x, y)
-    mark = Mark(tab, main)
+    mark = marked(tab, main, button)
     await press(tab, where, button=button, count=count, modifiers=())
     await settle(tab, mark)
     return where
@@ -229,7 +236,7 @@ async def press_key(tab: Tab, combination: str, count: int = 1, frame: Frame | N
     held = HELD.get()
     if held:
         await held.confirm(tab, enter=True)
-    mark = Mark(tab, frame or tab.here)
+    mark = marked(tab, frame or tab.here)
     ahead = None
     if held and count > 1 and keys.presses(combination):
         count = await _press_each(tab, held, strokes, count)

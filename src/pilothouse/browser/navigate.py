@@ -14,7 +14,7 @@ from pilothouse.browser import viewer
 from pilothouse.browser.border import Refusal
 from pilothouse.browser.giving_up import STOP_S, give_up
 from pilothouse.browser.listeners import look_ahead
-from pilothouse.browser.network import Request
+from pilothouse.browser.network import NO_PAGE, Request
 from pilothouse.browser.settle import Mark, arrived, settle
 from pilothouse.browser.stuck import STUCK_S, free, open_up
 from pilothouse.browser.tab import MAX_TITLE, Document, Tab
@@ -30,7 +30,6 @@ PROBE_S = 0.5
 ERROR_PAGE_S = 1.0
 MAX_URL_CHARS = 300
 MAX_URL_TOLD = 120  # while it is loading
-NO_PAGE = (204, 205)
 BLANK = "about:blank"  # what a tab of ours begins with: nobody has been there
 FRESH_S = 10.0  # for so long a page that nobody has waited for counts as the next one
 _TRANSIENT = {

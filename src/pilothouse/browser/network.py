@@ -33,6 +33,8 @@ TYPES = (
     "Other",
 )  # fmt: skip
 _KNOWN_TYPES = {one.lower() for one in TYPES}
+NO_PAGE = (204, 205)  # answers after which a page stays where it is
+CANCELED = "canceled"
 # Kinds that may stay open for as long as they like: nobody waits for them.
 _STREAMS = {"EventSource", "WebSocket", "Ping", "Media", "Prefetch", "Preflight", "CSPViolationReport", "Manifest"}
 _LONG_LIVED = {"shared_worker", "service_worker"}  # they stay when a page goes
@@ -216,6 +218,14 @@ class Network:
         """Requests begun after number `since` that a page's content may hang on."""
         return [one for one in self._current.values() if one.number > since and one.type in _CONTENT]
 
+    def brought_no_page(self, since: int) -> bool:
+        """Whether a document asked for after number `since` was answered and not taken, as one that is downloaded. Of
+        those that were taken the browser tells no breaking off (M)."""
+        newer = itertools.takewhile(lambda one: one.number > since, reversed(self._ring.values()))
+        return any(
+            one.type == "Document" and one.status not in (0, *NO_PAGE) and one.failure == CANCELED for one in newer
+        )
+
     async def quiet(self, requests: list[Request], timeout: float) -> bool:
         """Until these requests are done; False when the time is over first."""
         return await self._signal.until(lambda: all(one.done for one in requests), timeout)
@@ -384,7 +394,7 @@ class Network:
         error = params.get("errorText", "failed")
         if not barred and error in _GIVEN_UP_AS and request.status >= 400 and request.type in _GIVEN_UP:
             return ""
-        return "canceled" if params.get("canceled") else self._reason(request, barred or error)
+        return CANCELED if params.get("canceled") else self._reason(request, barred or error)
 
     def _reason(self, request: Request, reason: str) -> str:
         if request.blocked:

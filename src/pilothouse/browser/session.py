@@ -19,6 +19,7 @@ from pilothouse.browser.files import Folder
 from pilothouse.browser.intercept import Rules
 from pilothouse.browser.pause import Pause
 from pilothouse.browser.refs import Numbers
+from pilothouse.browser.settle import follows
 from pilothouse.browser.signal import Signal
 from pilothouse.browser.stream import Line, Stream, Wanted
 from pilothouse.browser.tab import Tab, taken
@@ -29,6 +30,7 @@ from pilothouse.result import counted
 
 AS_IT_IS = (0, 0)  # a viewport that is the window's own
 WITHDRAWN_KEPT = 50
+_OF_PAGES = {"navigation", "dialog", "console_error", "download", "file_chooser", "crash"}
 POPUP_FRESH_S = 10.0  # for so long a tab that a page opened counts as the next one
 
 
@@ -264,7 +266,11 @@ class Session:
     # What the context tells its owner
 
     def report(self, kind: str, tab: str, text: str, about: str = "", count: int = 1) -> None:
-        self.watch.add(kind, tab, text, about, count)
+        self.watch.add(kind, tab, text, about, count, self._follows(tab) if kind in _OF_PAGES else "")
+
+    def _follows(self, name: str) -> str:
+        tab = self._tabs.get(name)
+        return follows(tab.mark) if tab else ""
 
     def opened(self, tab: Tab) -> None:
         self._name(tab)
@@ -276,7 +282,8 @@ class Session:
         tab.expect_page()
         opener = next((one for one in self.tabs if one.target_id == tab.opener), None)
         by = opener.name if opener else "a tab that is closed now"
-        self.watch.add("tab_opened", tab.name, f"{tab.name} opened by {by}")
+        after = follows(opener.mark) if opener else ""
+        self.watch.add("tab_opened", tab.name, f"{tab.name} opened by {by}", after=after)
         self._popups[tab.name] = time.monotonic()
         self._popped.stir()
 
@@ -316,7 +323,7 @@ class Session:
         elif self.current is tab:
             self.current, self._lost = heir, None
         if not is_asked_for:
-            self.watch.add("tab_closed", tab.name, words)
+            self.watch.add("tab_closed", tab.name, words, after=follows(tab.mark))
 
     def _lose(self, why: Callable[[], Failure | None]) -> None:
         """What was meant for it must not happen in another tab: none is current until somebody says which."""

@@ -22,6 +22,7 @@ WINDOW_S = 0.1  # in which a late timer's effect still counts as the action's
 BUSY_S = 0.01  # for some turns of the page: one that is slower may also keep a frame waiting that a timer has asked for
 STARVED_S = 0.4  # after the window: on a busy machine a due timer may still wait for its turn
 NAVIGATION_S = 10.0
+FILE_S = 0.1  # between the end of the way to a document and the word that it is a download: 1 to 22 ms (M)
 REQUESTS_S = 2.0
 TICK_S = 2.0
 SOON_S = 0.003  # after the browser has said that the page was given an input; half of what that took, if that is more
@@ -37,10 +38,14 @@ class Mark:
     def __init__(self, tab: "Tab", frame: Frame) -> None:
         self.document: Document = tab.document
         self.last_request = tab.network.last_number
+        self.downloads = tab.downloads
+        self.asks_file = False  # what is pressed is a link that gives a file: no navigation tells of it
+        self.file_awaited = False
         self.frame = frame
         self.frames = tab.frames
         self.began_at = time.monotonic()
         self.acted_at = 0.0
+        self.did = ""  # in words, as soon as the caller has been told
         self.given_up: dict[str, Request] = {}  # not answered in time
         self.refused: list[dict[str, str]] = []  # fields that kept the browser from sending a form
         self.missed: dict[str, Any] | None = None  # what was wrong with a press, as press.js tells it
@@ -49,6 +54,8 @@ class Mark:
         self.kept = False  # from what else had the focus by then: the last key of a text
         self.active: dict[str, str] | None = None  # what the focused list says is active in it, if that is new
         tab.route.strayed_at = 0.0  # where the tab went before is not this action's doing
+        if tab.mark:
+            tab.mark.did = ""  # and what comes now not that of the one before
 
 
 async def settle(
@@ -160,12 +167,24 @@ async def wait_out(tab: "Tab", mark: Mark, timeout: float) -> None:
         await _follow(tab, mark, end)
 
 
+def follows(mark: Mark | None) -> str:
+    """What was done last, if what comes now, after its answer, still comes in its window."""
+    if mark is None or asyncio.get_running_loop().time() - mark.acted_at > WINDOW_S + STARVED_S:
+        return ""
+    return mark.did
+
+
 def _busy(tab: "Tab", mark: Mark) -> bool:
     return tab.route.navigating or not tab.document.dom_ready or bool(_open_requests(tab, mark))
 
 
 async def _follow(tab: "Tab", mark: Mark, end: float, turned: Awaitable[int] | None = None) -> bool:
-    """Until the page rests; whether there was anything to wait for."""
+    """Until the page rests, and a file that it was given is told of; whether there was anything to wait for."""
+    effect = await _rest(tab, mark, end, turned)
+    return await _file(tab, mark) or effect
+
+
+async def _rest(tab: "Tab", mark: Mark, end: float, turned: Awaitable[int] | None) -> bool:
     loop = asyncio.get_running_loop()
     effect = False
     requests_end = loop.time() + REQUESTS_S  # for all of them together: some pages never stop asking
@@ -258,6 +277,17 @@ async def _new_document(tab: "Tab", timeout: float) -> None:
     except Failure as failure:  # it closes itself, say: the action was done all the same
         if failure.code == "browser_gone":
             raise
+
+
+async def _file(tab: "Tab", mark: Mark) -> bool:
+    """Until a download begins, once, if there will be one. Its document is over before the browser tells of it."""
+    if mark.file_awaited or tab.document is not mark.document:
+        return False
+    if not (mark.asks_file or tab.network.brought_no_page(mark.last_request)):
+        return False
+    mark.file_awaited = True
+    await tab.signal.until(lambda: tab.downloads > mark.downloads or tab.dialog or tab.closed or tab.crashed, FILE_S)
+    return True
 
 
 async def _requests(tab: "Tab", waiting: list[Request], timeout: float) -> bool:

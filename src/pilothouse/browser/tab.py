@@ -92,6 +92,7 @@ class Tab:
         self.picks_own = False  # and whether they wanted to themselves
         self.file_chooser: FileChooser | None = None
         self.source = source  # the last document of a server: what is written into an empty page comes from there
+        self.downloads = 0  # that have begun
         self.crashed = False
         self.closed = False
         self.withdrawn = ""  # why it is ours no more, though it is open
@@ -522,6 +523,10 @@ class Tab:
             late = asyncio.ensure_future(ask_again(self, announced))
             self._late.add(late)
             late.add_done_callback(self._late.discard)
+        self.signal.stir()
+
+    def download_begins(self) -> None:
+        self.downloads += 1
         self.signal.stir()
 
     def report(self, kind: str, text: str, count: int = 1) -> None:

@@ -37,7 +37,7 @@ class Swiped(msgspec.Struct, frozen=True):
 
 async def tap(tab: Tab, element: Element) -> hand.Aim:
     where = await hand.aim(tab, element, on_page=True)
-    mark = Mark(tab, element.frame)
+    mark = hand.marked(tab, element.frame)
     async with _touch_screen(tab):
         await _touch(tab, [(where.x, where.y)])
     await settle(tab, mark)

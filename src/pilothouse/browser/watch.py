@@ -26,6 +26,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str
     time_ms: int
     count: int = 1  # times that the same happened
+    after: str = ""  # what was done, and answered, just before; it may quote the page, too
 
 
 class Watch:
@@ -40,24 +41,29 @@ class Watch:
         self._about: dict[str, int] = {}  # the last event about a thing that goes on
         self._told: set[int] = set()  # by a result that is on its way
 
-    def add(self, kind: str, tab: str, text: str, about: str = "", count: int = 1) -> Event:
+    def add(self, kind: str, tab: str, text: str, about: str = "", count: int = 1, after: str = "") -> Event:
         """`about` names a thing that goes on: what nobody was told of it yet is replaced by what is newer."""
         line = " ".join(text.split())[:MAX_TEXT]  # one line of bounded length, whatever a page wrote
-        event = Event(next(self._numbers), kind, self._session, tab, line, int(time.time() * 1000), count)
+        number = next(self._numbers)
         if about:
-            self._replace(about, event.number)
+            after = self._replace(about, number, after)
+        event = Event(number, kind, self._session, tab, line, int(time.time() * 1000), count, after)
         self._ring.append(event)
         for listener in tuple(self._listeners):
             listener(event)
         return event
 
-    def _replace(self, about: str, number: int) -> None:
+    def _replace(self, about: str, number: int, after: str) -> str:
+        """What it came after: of a thing that goes on that is told with its beginning."""
         old = self._about.pop(about, 0)
+        after = "" if old else after
         if old > self._seen:
+            after = next((one.after for one in self._ring if one.number == old), "")
             self._ring = deque((one for one in self._ring if one.number != old), maxlen=RING)
         self._about[about] = number
         if len(self._about) > RING:
             del self._about[next(iter(self._about))]
+        return after
 
     @property
     def newest(self) -> int:

@@ -50,8 +50,10 @@ def of_choice(now: Told, wanted: Iterable[str], before: Iterable[str]) -> str:
 
 
 def of_list(marked: list[str], wanted: list[str]) -> str:
-    """Of one that the page has drawn, by what its options say of themselves."""
-    return "" if set(wanted) <= set(marked) else _now(quoted(", ".join(marked), 80))
+    """Of one that the page has drawn, by what its options say of themselves: some say in words, too, that they are
+    chosen."""
+    fits = all(any(one in mark for mark in marked) for one in wanted)
+    return "" if fits else _now(quoted(", ".join(marked), 80))
 
 
 def _now(held: str) -> str:

@@ -170,6 +170,8 @@ async def _close(tab: Tab, element: Element) -> None:
 async def _press(tab: Tab, element: Element) -> None:
     held = HELD.get()
     await hand.click(tab, await held.press(element) if held else element)
+    if tab.mark:
+        tab.mark.missed = None  # whether it has had its effect, the list tells
 
 
 def _other(element: Element, local: int) -> Element:

@@ -285,13 +285,16 @@ async def _not_found(tab: Tab, frame: Frame, query: str) -> Failure:
     """With the nearest things that are there."""
     near: list[str] = []
     if world := frame.world:
-        if _means(query) and (opening := await openers(tab, world, query)) is not None:
-            return _not_shown(query, opening)
+        opening = await openers(tab, world, query) if _means(query) else None
+        if opening:
+            return _not_shown(query, opening, "press what shows it, or choose from it")
         try:
             nearest = await world.call("nearest", query, 5, timeout=2)
             near = shown(tab, world, [line(one) for one in nearest])
         except (WorldGone, Failure):
             near = []  # the error itself matters more than its decoration
+        if opening is not None:
+            return _not_shown(query, near, f"{OPEN_IT}, or wait_for it")
     return Failure(
         "not_found",
         f"nothing matches {query!r}",
@@ -300,10 +303,10 @@ async def _not_found(tab: Tab, frame: Frame, query: str) -> Failure:
     )
 
 
-def _not_shown(query: str, opening: list[str]) -> Failure:
+def _not_shown(query: str, candidates: list[str], step: str) -> Failure:
     return Failure(
         "not_found",
         f"nothing that is shown matches {query!r}, something hidden does",
-        details={"candidates": opening},
-        suggestions=["press what shows it" if opening else f"{OPEN_IT}, or wait_for it"],
+        details={"candidates": candidates},
+        suggestions=[step],
     )

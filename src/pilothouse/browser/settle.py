@@ -93,9 +93,11 @@ async def settle(
 def _kept(by: str) -> Failure:
     return Failure(
         "not_actionable",
-        f"nothing was pressed: {by} came under the pointer when it moved there",
+        f"nothing was pressed: {by} lay there by then",
         details={"reason": "moved", "by": by},
-        suggestions=["look at the page (get_page_state): hovering has changed it, and what is there now can be named"],
+        suggestions=[
+            "look at the page (get_page_state): the pointer has changed it, and what is there now can be named"
+        ],
     )
 
 
@@ -269,7 +271,7 @@ async def _new_document(tab: "Tab", timeout: float) -> None:
         return bool(tab.dialog or tab.closed or tab.crashed or (not tab.route.navigating and tab.document.dom_ready))
 
     if not await tab.signal.until(stands, max(timeout, 0)):
-        tab.document.given_up = timeout > 0
+        tab.document.given_up = tab.document.given_up or timeout > 0
     if tab.title or tab.dialog or tab.closed or tab.crashed:
         return
     try:

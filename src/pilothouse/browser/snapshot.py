@@ -103,7 +103,9 @@ async def _take(tab: Tab, options: Options) -> Snapshot:
         now.aside, now.outside = base.aside, base.outside
     _keep(tab, part, now)
     remember(now, look)
-    outside = [*(told.outside if told else []), *_out_of_view(root, options.budget)]
+    gone = told.outside if told else []
+    root.more_news = root.more_news or (root.loses and not gone)
+    outside = [*gone, *_out_of_view(root, options.budget)]
     if told and not _costs_more(told.lines, [NO_SHORTER, _title(root), *lines]):
         return _changes(root, [*told.lines, *outside], options.budget)
     notes = _notes(_reason(told, len(lines)) if base else OTHERWISE, outside, options.budget) if last else []
@@ -188,6 +190,7 @@ class _Part(msgspec.Struct):
     said: dict[str, list[Place]] = {}  # of a look at the view: lines without a ref, and where each stands
     news: list[News] = []  # what has changed out of view
     more_news: bool = False
+    loses: bool = False  # something there has gone
     site: str = ""  # where a frame is from, if that is elsewhere than what it lies in
 
 
@@ -235,6 +238,7 @@ async def _gather(
     )
     if news := answer.get("news"):
         whole.news, whole.more_news = [_news(tab, world, *line) for line in news["lines"]], news["more"]
+        whole.loses = news["loses"]
     for (_, text), number in zip(answer["lines"], answer["said"], strict=False):
         if number:
             whole.said.setdefault(text, []).append((world.uid, number))
@@ -247,6 +251,7 @@ async def _gather(
             for line, places in part.said.items():
                 whole.said.setdefault(line, []).extend(places)
             whole.news, whole.more_news = whole.news + part.news, whole.more_news or part.more_news
+            whole.loses = whole.loses or part.loses
     return whole
 
 
@@ -258,7 +263,8 @@ async def _walked(tab: Tab, frame: Frame, world: World, wanted: dict[str, Any], 
     """Which objects and embeds hold a page, only the browser knows: it is asked where there are any."""
     known = known_holders(tab, frame, world)
     answer = await _walk(world, {**wanted, "held": known}, timeout)
-    if not answer.get("panes") or (held := await holders(tab, frame, world)) == known:
+    unknown = {*answer["panes"]} - {*known}
+    if not unknown or not unknown & {*(held := await holders(tab, frame, world))}:
         return answer
     return await _walk(world, {**wanted, "held": held}, timeout)
 
@@ -304,14 +310,19 @@ async def _inner(
         return local, _Part([(0, f"(this frame did not answer: {error})")])
     if hidden := part.above + part.below:
         part.lines.append((0, f"({counted(hidden, 'more item')} in this frame: page=2)"))
-    part.site = _elsewhere(child.url, parent.url)
+    part.site = _elsewhere(tab, child, parent)
     return local, part
 
 
-def _elsewhere(url: str, around: str) -> str:
-    """As after a link: whose words these are matters where they are not the page's."""
-    origin = origin_of(url)
-    return f" -> {plain_url(origin.partition('://')[2], 60)}" if origin and origin != origin_of(around) else ""
+def _elsewhere(tab: Tab, child: Frame, parent: Frame) -> str:
+    """As after a link: whose words these are matters where they are not the page's. A frame without an address of its
+    own (`srcdoc`) is of the one around it."""
+    around: Frame | None = parent
+    while around and not origin_of(around.url):
+        around = tab.frames.get(around.parent)
+    origin = origin_of(child.url)
+    is_own = around is not None and origin == origin_of(around.url)
+    return f" -> {plain_url(origin.partition('://')[2], 60)}" if origin and not is_own else ""
 
 
 # Pages, differences
@@ -403,12 +414,13 @@ def _shows(lines: list[str], button: str) -> bool:
 
 
 def _changes(part: _Part, changed: list[str], budget: int) -> Snapshot:
-    hint = f"({len(changed)} more changed lines: get_page_state without diff)"
+    rest = f"get_page_state without diff{', full for what is outside the view' if part.news or part.more_news else ''}"
+    hint = f"({len(changed)} more changed lines: {rest})"
     count = fitting(changed, budget - tokens(hint) - 2)
     shown = [clip(line, budget - tokens(hint) - 2) for line in changed[:count]] if count == 1 else changed[:count]
     left = len(changed) - count
     if left:
-        shown = [*shown, f"({left} more changed lines: get_page_state without diff)"]
+        shown = [*shown, f"({left} more changed lines: {rest})"]
     return Snapshot(part.url, part.title, "\n".join(shown), bool(left), unchanged=not changed)
 
 

@@ -107,14 +107,15 @@ async def find(
     whole = await snapshot.whole(tab)
     hits, total = search.search(whole.lines, text, pattern, role, limit, whole.long)
     if not total:
-        return await _hidden(tab, text, role) or _nothing(whole, text, role)
+        hidden = await _hidden(tab, text) if text and not (role or pattern) else None
+        return hidden or _nothing(whole, text, role)
     more = f"\n({total - len(hits)} more)" if total > len(hits) else ""
     return Result(f"{total} found", Hits(hits, total), page="\n".join(hits) + more)
 
 
-async def _hidden(tab: Tab, text: str, role: str) -> Result[Hits] | None:
+async def _hidden(tab: Tab, text: str) -> Result[Hits] | None:
     world = tab.here.world
-    opening = await openers(tab, world, f"text={text}") if world and text and not role else None
+    opening = await openers(tab, world, f"text={text}") if world else None
     if opening is None:
         return None
     step = "what shows it is below" if opening else OPEN_IT

@@ -93,8 +93,10 @@ async def shown(tab: Tab, result: Result[S], want: Want) -> Result[S]:
 
 def _missed(by: str) -> str:
     if by:
-        return f"but the press went to {by}, which came under the pointer meanwhile"
-    return "but no click came of it: something else lay there when the button was let go; look again"
+        return f"but the press went to {by}, which lay there by then"
+    return (
+        "no click came of it, for something else lay there when the button was let go: see whether it has done its work"
+    )
 
 
 def _refusal(tab: Tab, mark: Mark | None) -> int:

@@ -13,6 +13,7 @@ const typeOf = getter(Node.prototype, "nodeType");
 const parentNodeOf = getter(Node.prototype, "parentNode");
 const firstChildOf = getter(Node.prototype, "firstChild");
 const nextSiblingOf = getter(Node.prototype, "nextSibling");
+const previousSiblingOf = getter(Node.prototype, "previousSibling");
 const textContentOf = getter(Node.prototype, "textContent");
 const connectedOf = getter(Node.prototype, "isConnected");
 const rootOf = uncurry(Node.prototype.getRootNode);

@@ -108,7 +108,7 @@ function pictureItem(at) {
 function mediaItem(at) {
   if (boxOf(at).width < 8 && at.tag !== "audio") return null;
   const media = at.tag === "video" || at.tag === "audio";
-  if (mayHoldPage(at.tag)) at.walk.panes = true;
+  if (mayHoldPage(at.tag)) at.walk.panes.push(refs.of(at.el));
   const item = { ...base(at, "act", at.tag), name: nameOf(at.el), leaf: true };
   item.size = media ? "" : `${Math.round(at.rect.width)}x${Math.round(at.rect.height)}`;
   return media && hasAttr(at.el, "controls") ? asAct(item, at) : item;

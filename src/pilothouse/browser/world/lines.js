@@ -255,6 +255,7 @@ function compactCell(cell, print) {
 const SPANS = [["rowspan", "rows"], ["colspan", "columns"]];
 function spanPart(el) {
   let text = "";
+  if (!nextOf(el) && !lastOf(el)) return text;   // alone in its row it is a line of its own
   for (const [name, what] of SPANS) { const n = parseInt(attr(el, name), 10); if (n > 1) text += ` (${n} ${what})`; }
   return text;
 }

@@ -15,6 +15,7 @@ ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin
   const walk = buildTree({ root, full: full || !!scope, margin });
   const lines = printTree(walk, { interactive, depth, whole });
   const news = since < 0 ? null : newsSince(since, margin);   // before `said`: how the view reads is what counts
+  readAt = at;
   const printed = (n) => lines.some(([, text]) => text.includes(refs.mark(n)));
   return {
     lines: lines.map((line) => [line[0], line[1]]), said: full || scope ? [] : lines.map(([, ...line]) => said.of(line, { interactive, depth })), above: walk.above, below: walk.below, sends: sendsOf(walk),

@@ -26,7 +26,7 @@ function buildTree({ root, full, margin, dry = false }) {
   const focused = focusedElement();
   const walk = {
     full, dry, most: dry ? DRY_NODES : MAX_NODES, margin: m, screen, view, must: full ? null : hitElements(), focused, active: activeIn(focused), backdrops: new Map(),
-    above: 0, below: 0, acts: 0, nodes: 0, frames: [], hosts: [], front: [], queue: [], layers: [], tested: [], bars: 0, panes: false, modal: modalDialog(),
+    above: 0, below: 0, acts: 0, nodes: 0, frames: [], hosts: [], front: [], queue: [], layers: [], tested: [], bars: 0, panes: [], modal: modalDialog(),
   };
   const kids = [];
   const ctx = { clip: view, outer: view, soft: true, said: "", cursor: "auto", unseen: false, aria: false, scroller: null, nest: 0, tall: false, front: false, spread: 0, inside: false };
@@ -98,10 +98,10 @@ function modalDialog() {
 }
 
 const outside = (rect, clip) => rect.bottom <= clip.top || rect.top >= clip.bottom || rect.right <= clip.left || rect.left >= clip.right;
-function meet(clip, rect, margin) {
+function meet(clip, rect, aside, along) {
   return {
-    left: Math.max(clip.left, rect.left - margin), right: Math.min(clip.right, rect.right + margin),
-    top: Math.max(clip.top, rect.top - margin), bottom: Math.min(clip.bottom, rect.bottom + margin),
+    left: Math.max(clip.left, rect.left - aside), right: Math.min(clip.right, rect.right + aside),
+    top: Math.max(clip.top, rect.top - along), bottom: Math.min(clip.bottom, rect.bottom + along),
   };
 }
 
@@ -268,7 +268,8 @@ function insideOf(el, tag, style, display, plain, rect, ctx, walk) {
       (scrollHeightOf(el) > clientHeightOf(el) + 8 || scrollWidthOf(el) > clientWidthOf(el) + 8);
     if (!walk.full) {
       far = scrolls && isFar(el) ? reachOf(el, style) : null;
-      clip = meet(clip, rect, scrolls && !far ? walk.margin / 2 : 0);
+      const margin = scrolls ? walk.margin / 2 : 0;
+      clip = meet(clip, rect, margin, far ? 0 : margin);   // a row may be a hair wider than its box
       inside = false;
       soft = soft && scrolls;
       const seen = inWindow(rect);

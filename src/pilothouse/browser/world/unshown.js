@@ -2,6 +2,7 @@
 // Above: the daemon (nothing matches). Below: locate.js, visible.js, act.js.
 
 const UNSHOWN_MAX = 10;
+const NEVER = "input[type=hidden],iframe,frame,head *,noscript *";   // nobody can open these
 const SPEAKING = ["aria-label", "title", "placeholder", "alt"];
 ph.unshown = (target) => withNames(() => {
   const want = clean(wordsIn(target)).toLowerCase();
@@ -10,7 +11,7 @@ ph.unshown = (target) => withNames(() => {
   const said = smallestWith((text) => clean(text).toLowerCase().includes(want)).filter((el) => has(textContentOf(el)));
   const called = allRoots().flatMap((root) => [...query(root, SPEAKING.map((name) => `[${name}]`).join())])
     .filter((el) => SPEAKING.some((name) => has(attr(el, name) || "")));
-  return [...said, ...called].filter((el) => !isRendered(el)).slice(0, UNSHOWN_MAX)
+  return [...said, ...called].filter((el) => !isRendered(el) && !matches(el, NEVER) && !SILENT.has(tagOf(el))).slice(0, UNSHOWN_MAX)
     .map((el) => ({ n: refs.of(el), opener: asOpener(openerOf(el)) }));
 });
 function wordsIn(target) {
@@ -22,6 +23,8 @@ function wordsIn(target) {
 
 // Of each part that is not drawn: its summary, the tab that names it, or what says that it controls it.
 function openerOf(el) {
+  const select = closestComposed(el, (up) => tagOf(up) === "select");
+  if (select && isRendered(select)) return select;
   for (let up = el; up && !isRendered(up); up = parentOf(up)) {
     const around = parentOf(up);
     const summary = around && tagOf(around) === "details" && kidsOf(around).find((kid) => tagOf(kid) === "summary");

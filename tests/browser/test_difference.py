@@ -554,3 +554,24 @@ def test_a_small_change_of_a_long_page_is_a_small_difference() -> None:
 )
 def test_no_text_of_the_page_is_taken_for_a_ref(line: str, ref: str) -> None:
     assert first_ref(line) == ref
+
+
+@promise("A13")
+async def test_what_was_put_back_outside_the_view_is_no_news(agent: Agent, site: PageServer) -> None:
+    page = "<button id=go onclick='w.disabled = true; w.disabled = false'>Go</button>"
+    await agent.call("navigate", url=site.inline(f"{page}<div style='height:3000px'></div><button id=w>Save</button>"))
+    await look(agent)
+    assert '"Save"' not in await agent.text("click", target="#go", snapshot="diff")
+    await agent.js("w.disabled = true")
+    assert '+ button "Save" e' in await agent.text("get_page_state", diff=True)
+
+
+@promise("A13")
+@pytest.mark.parametrize("gone", ["l.children[9].remove()", "p.textContent = ''", "s.replaceChildren()"])
+async def test_what_is_taken_away_outside_the_view_is_something(agent: Agent, site: PageServer, gone: str) -> None:
+    items = "\n".join(f"<li>Item {n}</li>" for n in range(12))
+    below = f"<div style='height:3000px'></div><ul id=l>\n{items}\n</ul><p id=p>Words</p><div id=s><b>More</b></div><i>End</i>"
+    await agent.call("navigate", url=site.inline(f"<h1>Top</h1>{below}"))
+    await look(agent)
+    await agent.js(f"{gone}; 0")
+    assert "something has changed outside the view" in await agent.text("get_page_state", diff=True)

@@ -165,6 +165,14 @@ async def test_a_frame_from_elsewhere_says_where_it_is_from(agent: Agent, site: 
 
 
 @promise("A10")
+async def test_a_frame_of_the_page_s_own_site_is_not_from_elsewhere(agent: Agent, site: PageServer) -> None:
+    inner = f"<iframe title=Deep src={site.url('frame.html')}></iframe>"
+    await agent.call("navigate", url=site.inline(f'<iframe title=Outer srcdoc="{inner}"></iframe>'))
+    await agent.call("wait_for", target="role=iframe[name=Deep]")
+    assert " -> " not in "".join(line for line in (await look(agent)).splitlines()[1:] if "iframe" in line)
+
+
+@promise("A10")
 async def test_what_an_element_is_does_not_hang_on_who_was_handed_it_first(agent: Agent, site: PageServer) -> None:
     """The worlds of a process are one: a node that another frame was handed first has that frame's prototypes (M)."""
     await agent.call("navigate", url=site.url("small.html"))

@@ -720,3 +720,23 @@ async def test_pages_that_are_read_at_once_are_what_they_are_one_by_one(agent: A
     for _ in range(3):
         at_once = await asyncio.gather(*(look(agent, budget=400, page=page) for page in (3, 1, 2, 1)))
         assert at_once == [one_by_one[page - 1] for page in (3, 1, 2, 1)]
+
+
+@promise("A12", "A10")
+async def test_a_row_a_hair_wider_than_its_box_has_its_button(agent: Agent, site: PageServer) -> None:
+    rows = "".join(f"<div class=r><p>Invoice {n}</p><p>Due</p><button>Pay {n}</button></div>" for n in range(30))
+    style = (
+        "<style>#b{height:400px;padding:15px;overflow:hidden auto} .r{margin:0 -16px;height:90px} p{margin:0}</style>"
+    )
+    await agent.call("navigate", url=site.inline(f"{style}<div id=b>{rows}</div>"))
+    shown = (await look(agent)).partition("\n")[2]
+    assert shown.count("Invoice") == shown.count("Pay") > 3
+
+
+@promise("A10")
+async def test_a_cell_that_is_alone_in_its_row_spans_nothing(agent: Agent, site: PageServer) -> None:
+    table = "<table><tr><th>A<th>B<th>C<tr><td colspan=99>No more<tr><td colspan=2>Two<td>c</table>"
+    await agent.call("navigate", url=site.inline(table))
+    shown = (await look(agent)).partition("\n")[2]
+    assert "99" not in shown
+    assert '"Two" (2 columns)' in shown

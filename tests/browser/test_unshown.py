@@ -50,6 +50,11 @@ async def test_who_searches_hears_so_too(agent: Agent, site: PageServer) -> None
     assert "hidden" not in await agent.text("find", text="No such words")
 
 
+async def test_what_does_not_fit_a_pattern_is_not_hidden(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<p>Save all</p><p hidden>Save draft</p>"))
+    assert "hidden" not in await agent.text("find", text="Save", pattern="zzz")
+
+
 async def test_what_nothing_shows_is_hidden_all_the_same(agent: Agent, site: PageServer) -> None:
     await agent.call("navigate", url=site.inline("<button>Save</button><div hidden><button>Deep end</button></div>"))
     failure = await fails(agent, "not_found", "click", target="text=Deep end")

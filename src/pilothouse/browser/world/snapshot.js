@@ -11,7 +11,7 @@ ph.snapshot = ({ scope = 0, full = false, interactive = false, depth = 0, margin
     root = refs.get(scope);
     if (!root || !connectedOf(root)) return { error: "stale" };
   }
-  if (!root) return { lines: [], said: [], above: 0, below: 0, sends: [], frames: [], hosts: [], title: "", url: location.href, at };
+  if (!root) return { lines: [], said: [], above: 0, below: 0, sends: [], frames: [], hosts: [], panes: [], title: "", url: location.href, at };
   const walk = buildTree({ root, full: full || !!scope, margin });
   const lines = printTree(walk, { interactive, depth, whole });
   const news = since < 0 ? null : newsSince(since, margin);   // before `said`: how the view reads is what counts

@@ -740,3 +740,11 @@ async def test_a_cell_that_is_alone_in_its_row_spans_nothing(agent: Agent, site:
     shown = (await look(agent)).partition("\n")[2]
     assert "99" not in shown
     assert '"Two" (2 columns)' in shown
+
+
+@promise("A11", "A12")
+async def test_a_part_that_is_gone_is_stale(agent: Agent, site: PageServer) -> None:
+    await agent.call("navigate", url=site.inline("<main id=m><button id=b>Go</button></main>"))
+    gone = await ref(agent, 'button "Go"')
+    await agent.js("b.remove()")
+    await fails(agent, "stale_ref", "get_page_state", scope=gone)

@@ -263,7 +263,7 @@ async def _walked(tab: Tab, frame: Frame, world: World, wanted: dict[str, Any], 
     """Which objects and embeds hold a page, only the browser knows: it is asked where there are any."""
     known = known_holders(tab, frame, world)
     answer = await _walk(world, {**wanted, "held": known}, timeout)
-    unknown = {*answer["panes"]} - {*known}
+    unknown = {*answer.get("panes", ())} - {*known}
     if not unknown or not unknown & {*(held := await holders(tab, frame, world))}:
         return answer
     return await _walk(world, {**wanted, "held": held}, timeout)

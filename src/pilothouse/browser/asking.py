@@ -31,8 +31,9 @@ class Asking:
 
     async def judged(self, border: Border, tab: str, url: str) -> Refusal | None:
         """One question for one document, in how many ways we ever hear of it."""
-        self._newest[tab] = url
         self._give_up(tab, but=url)
+        if border.asks(url):  # what needs no answer is judged a turn of the loop later, and nobody is being asked
+            self._newest[tab] = url
         if (asked := self._open.get((tab, url))) is None:
             asked = self._open[tab, url] = asyncio.ensure_future(border.document(url))
             asked.add_done_callback(lambda done: self._close(tab, url, done))
